@@ -1,0 +1,40 @@
+# Every target sets up what it needs; `make help` lists them.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+NATIVE = $(wildcard native/*) CMakeLists.txt
+
+.PHONY: help setup demo test test-numpy lint format bench fuzz sanitize golden clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## create .venv and install pmeans into it, with all that its development needs
+$(STAMP): pyproject.toml constraints.txt $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup  ## convert the bundled vectors and embed a few sentences with them
+	PATH="$(BIN):$$PATH" sh demo/run.sh
+
+test: setup  ## run all tests
+	$(BIN)/python -m pytest
+
+test-numpy: setup  ## run all tests on the NumPy kernels, as without a compiler
+	PMEANS_KERNELS=numpy $(BIN)/python -m pytest
+
+lint: setup  ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup  ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .venv-* build demo/out

@@ -1,0 +1,94 @@
+"""Strict mappings to frozen dataclasses, for TOML files and request bodies alike.
+
+A key that the dataclass does not have is an error with the nearest name, never a silent
+default; a value of the wrong type says which type was expected. Nested dataclasses and
+``tuple[X, ...]`` are built the same way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pmeans.errors import ConfigError, StorageError, did_you_mean
+
+T = TypeVar("T")
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file, with our errors for a missing or a malformed one."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StorageError(f"no file {str(path)!r}.") from None
+    except OSError as error:
+        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+
+
+def build(cls: type[T], mapping: object, where: str) -> T:
+    """Build the dataclass ``cls`` from a mapping, refusing what it does not know.
+
+    Args:
+        cls: A dataclass; its field types say what is accepted.
+        mapping: Keys and values, as TOML or JSON give them.
+        where: Names the mapping in messages, such as ``"recipe.toml"``.
+    """
+    if not isinstance(mapping, Mapping):
+        raise ConfigError(f"{where}: expected a table, got {_shown(mapping)}.")
+    hints = typing.get_type_hints(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for key in mapping:
+        if key not in fields:
+            raise ConfigError(
+                f"{where}: unknown key {key!r}.{did_you_mean(str(key), fields)} "
+                f"Known keys: {', '.join(fields)}."
+            )
+    for name, field in fields.items():
+        required = (
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        )
+        if required and name not in mapping:
+            raise ConfigError(f"{where}: the key {name!r} is missing.")
+    values = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in mapping.items()}
+    return cls(**values)
+
+
+def _convert(hint: Any, value: object, where: str) -> Any:
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise ConfigError(f"{where}: expected a list, got {_shown(value)}.")
+        return tuple(_convert(args[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+    if origin is typing.Literal:
+        if value not in args:
+            near = did_you_mean(str(value), map(str, args))
+            choices = ", ".join(map(repr, args))
+            raise ConfigError(f"{where}: {_shown(value)} is not one of {choices}.{near}")
+        return value
+    if origin in (types.UnionType, typing.Union):
+        if value is None and type(None) in args:
+            return None
+        hint = next(arg for arg in args if arg is not type(None))
+        return _convert(hint, value, where)
+    if dataclasses.is_dataclass(hint):
+        return build(typing.cast(type, hint), value, where)
+    # A whole number is a number; True is not, although Python thinks so.
+    accepted = (int, float) if hint is float else hint
+    if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
+        raise ConfigError(f"{where}: expected {_NAMES.get(hint, hint)}, got {_shown(value)}.")
+    return float(value) if hint is float else value
+
+
+_NAMES = {str: "a string", float: "a number", int: "a whole number", bool: "true or false"}
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

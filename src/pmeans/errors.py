@@ -1,0 +1,58 @@
+"""Everything pmeans raises for what a user can cause.
+
+::
+
+    PmeansError
+    ├── InputError       an argument: wrong type, wrong shape, unknown name   (also ValueError)
+    ├── ConfigError      a recipe or another TOML file                        (also ValueError)
+    ├── FormatError      a vector file or a store that is not what it claims  (also ValueError)
+    ├── LanguageError    a language that no part of the encoder covers        (also LookupError)
+    ├── NotFittedError   a recipe asks for z-norm and no statistics are there (also ValueError)
+    └── StorageError     a file that cannot be found, read, written, fetched  (also OSError)
+
+Each message says what is wrong, shows the value, and names the next step. A bug of ours
+stays an ordinary Python exception, so that it is never mistaken for a user's mistake.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PmeansError(Exception):
+    """Base of every error pmeans raises on purpose."""
+
+
+class InputError(PmeansError, ValueError):
+    """An argument has the wrong type, shape or name."""
+
+
+class ConfigError(PmeansError, ValueError):
+    """A recipe or another configuration file is not valid."""
+
+
+class FormatError(PmeansError, ValueError):
+    """A vector file or a store is damaged, or not in the format it claims."""
+
+
+class LanguageError(PmeansError, LookupError):
+    """A language that the space or the encoder does not cover."""
+
+
+class NotFittedError(PmeansError, ValueError):
+    """The recipe asks for z-norm, and no statistics have been fitted."""
+
+
+class StorageError(PmeansError, OSError):
+    """A file cannot be found, read, written or fetched."""
+
+
+class SlowKernelsWarning(UserWarning):
+    """The native core is not there, and NumPy does its work, correctly but slowly."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the nearest known name and a leading space, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,223 @@
+"""Checked entry points to the native core, or to NumPy where it could not be compiled.
+
+Arrays and strings go in, arrays come out; nothing here knows of files, recipes or languages.
+Every argument is checked before it reaches compiled code. ``PMEANS_KERNELS=numpy`` in the
+environment chooses the NumPy core; `backend` says which one is at work.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pmeans.errors import InputError, SlowKernelsWarning
+from pmeans.kernels.splitting import Splitting, split
+from pmeans.kernels.threads import available_threads
+from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
+
+__all__ = [
+    "Splitting",
+    "available_threads",
+    "backend",
+    "compose",
+    "lookup",
+    "power_means",
+    "split",
+]
+
+
+def _choose_core() -> Any:
+    if os.environ.get("PMEANS_KERNELS") != "numpy":
+        try:
+            return importlib.import_module("pmeans._native")
+        except ImportError as error:
+            warnings.warn(
+                f"pmeans runs on NumPy, several times slower: its native core is missing ({error}). "
+                "Install a C++20 compiler and reinstall pmeans, or set PMEANS_KERNELS=numpy "
+                "to accept this in silence.",
+                SlowKernelsWarning,
+                stacklevel=2,
+            )
+    return importlib.import_module("pmeans.kernels.numpy_core")
+
+
+core = _choose_core()
+
+
+def backend() -> str:
+    """Return the core at work: ``"numpy"``, or ``"native"`` with its instruction set."""
+    return str(core.NAME)
+
+
+def lookup(
+    sentences: Sequence[str],
+    tables: Sequence[tuple[WordTable, Case, int]],
+    splitting: Splitting,
+    n_threads: int | None = None,
+) -> list[TokenBatch]:
+    """Split every sentence once, and look its words up in every table.
+
+    Args:
+        sentences: The texts; each must be a `str`.
+        tables: For each space the words, how case is treated, and the id of the first composed
+            row where unknown words are to be numbered and returned, or -1 to drop them.
+        splitting: How text is cut into tokens.
+        n_threads: Threads to use; all available ones if None.
+
+    Returns:
+        One batch a table.
+    """
+    texts = list(sentences)
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
+    found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads))
+    return [
+        TokenBatch(ids, offsets, unknown, tuple(words)) for ids, offsets, unknown, words in found
+    ]
+
+
+def power_means(
+    matrix: Array,
+    batch: TokenBatch,
+    powers: Sequence[float],
+    *,
+    root: Root = "signed",
+    scale: Floats | None = None,
+    composed: Floats | None = None,
+    shift: Floats | None = None,
+    factor: Floats | None = None,
+    out: Floats | None = None,
+    n_threads: int | None = None,
+) -> Floats:
+    """Summarise every sentence by its power means, side by side.
+
+    Args:
+        matrix: Word vectors, (n_words, dim) float32, float16 or int8; may be memory-mapped, is
+            never copied.
+        batch: Which rows make up each sentence.
+        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min.
+        root: ``"signed"`` or ``"principal"``, see `pmeans.kernels.reference`.
+        scale: What an int8 row is multiplied by, (n_words,) float32.
+        composed: Vectors of unknown words, (n_composed, dim) float32; ids from n_words on.
+        shift: Subtracted from each column before ``factor`` multiplies it; both
+            (len(powers) * dim,) float32. This is z-norm at no extra pass.
+        factor: See ``shift``.
+        out: Where to write, (n_sentences, len(powers) * dim) float32; its columns may be a slice
+            of a wider array.
+        n_threads: Threads to use; all available ones if None.
+
+    Returns:
+        (n_sentences, len(powers) * dim). A sentence without known words is a zero row, which
+        ``shift`` does not move.
+    """
+    _check_matrix(matrix, scale)
+    n_words, dim = matrix.shape
+    exponents = [float(p) for p in powers]
+    if not exponents or any(np.isnan(exponents)):
+        raise InputError(f"powers must be numbers, at least one, none of them nan: {exponents}.")
+    if root not in ("signed", "principal"):
+        raise InputError(f"root {root!r} is neither 'signed' nor 'principal'.")
+    width = len(exponents) * dim
+    n_rows = n_words
+    if composed is not None:
+        composed = np.ascontiguousarray(composed, dtype=np.float32)
+        if composed.ndim != 2 or composed.shape[1] != dim:
+            raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
+        n_rows += len(composed)
+    ids, offsets = _checked_batch(batch, n_rows)
+    if (shift is None) != (factor is None):
+        raise InputError("shift and factor go together.")
+    if shift is not None and factor is not None:
+        shift = np.ascontiguousarray(shift, dtype=np.float32)
+        factor = np.ascontiguousarray(factor, dtype=np.float32)
+        if shift.shape != (width,) or factor.shape != (width,):
+            raise InputError(f"shift {shift.shape} and factor {factor.shape} must be ({width},).")
+    if out is None:
+        out = np.empty((len(batch), width), dtype=np.float32)
+    _check_out(out, (len(batch), width))
+    core.power_means(
+        matrix, scale, composed, ids, offsets, exponents, root == "principal",
+        shift, factor, out, _threads(n_threads),
+    )  # fmt: skip
+    return out
+
+
+def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
+    """Make vectors for words from the vectors of their character n-grams, as fastText does.
+
+    Args:
+        words: Words that the space does not have.
+        ngrams: One row a hash bucket, (n_buckets, dim) float32.
+        minn: Length of the shortest n-gram, in characters.
+        maxn: Length of the longest.
+
+    Returns:
+        The vectors, (n_words, dim) float32, and how many n-grams each was made from, (n_words,);
+        a word with none has a zero vector.
+    """
+    if ngrams.ndim != 2 or ngrams.dtype != np.float32 or not len(ngrams):
+        raise InputError(f"n-gram vectors must be (n, dim) float32, not {_described(ngrams)}.")
+    if not 0 <= minn <= maxn:
+        raise InputError(f"n-gram lengths must be 0 <= minn <= maxn, not {minn} and {maxn}.")
+    vectors, counts = core.compose(list(words), np.ascontiguousarray(ngrams), minn, maxn)
+    return vectors, counts
+
+
+def _threads(n_threads: int | None) -> int:
+    if n_threads is None:
+        return available_threads()
+    if n_threads < 1:
+        raise InputError(f"n_threads must be at least 1, not {n_threads}.")
+    return n_threads
+
+
+def _check_matrix(matrix: Array, scale: Floats | None) -> None:
+    if matrix.ndim != 2 or matrix.dtype.name not in ("float32", "float16", "int8"):
+        raise InputError(
+            f"word vectors must be (n_words, dim) float32, float16 or int8, "
+            f"not {_described(matrix)}."
+        )
+    if not matrix.flags.c_contiguous:
+        raise InputError("word vectors must lie row by row in memory: np.ascontiguousarray them.")
+    if (matrix.dtype == np.int8) != (scale is not None):
+        raise InputError("int8 word vectors need a scale for each row, and only they do.")
+    if scale is not None and (
+        scale.shape != (len(matrix),) or scale.dtype != np.float32 or not scale.flags.c_contiguous
+    ):
+        raise InputError(f"scale must be ({len(matrix)},) float32, not {_described(scale)}.")
+
+
+def _checked_batch(batch: TokenBatch, n_rows: int) -> tuple[Ids, Array]:
+    ids = np.ascontiguousarray(batch.ids, dtype=np.int32)
+    offsets = np.ascontiguousarray(batch.offsets, dtype=np.int64)
+    if (
+        len(offsets) == 0
+        or offsets[0] != 0
+        or offsets[-1] != len(ids)
+        or (np.diff(offsets) < 0).any()
+    ):
+        raise InputError("the batch's offsets must rise from 0 to the number of ids.")
+    if len(ids) and not (ids.min() >= 0 and ids.max() < n_rows):
+        raise InputError(f"the batch names rows {ids.min()} to {ids.max()}; there are {n_rows}.")
+    return ids, offsets
+
+
+def _check_out(out: Floats, shape: tuple[int, int]) -> None:
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float32:
+        raise InputError(f"out must be {shape} float32, not {_described(out)}.")
+    if not out.flags.writeable:
+        raise InputError("out is read-only.")
+    if out.size and (out.strides[1] != out.itemsize or out.strides[0] % out.itemsize):
+        raise InputError("out must have its columns side by side in memory.")
+
+
+def _described(array: object) -> str:
+    if isinstance(array, np.ndarray):
+        return f"{array.shape} {array.dtype}"
+    return type(array).__name__

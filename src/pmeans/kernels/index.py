@@ -1,0 +1,105 @@
+"""How a word finds its row: a hash table that lies ready in the mapped file.
+
+The table is laid out once, when a space is made, and never changes, so it needs no builder
+in the native core: NumPy makes it, and both cores only look words up.
+
+- **hash**: 64 bits over the UTF-8 bytes, eight at a time, little-endian, the last block
+  filled with zeros (`hash_words`; `native/lookup.hpp` has the same five lines).
+- **home**: the hash's top ``bits`` bits, where ``2**bits`` is at least twice the words.
+- **slot**: ``low 32 bits of the hash << 32 | word number``; all ones is empty.
+- Words lie in the order of their homes, each at its home or the next free slot behind it.
+  Nothing wraps around: the slots run past ``2**bits`` instead and end with an empty one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans.types import Bytes, Ints, WordTable
+
+EMPTY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+_FIRST = np.uint64(0x9E37_79B9_7F4A_7C15)
+_FACTOR = np.uint64(0xD6E8_FEB8_6659_FD93)
+_SHIFT = np.uint64(32)
+_CHUNK = 65536
+
+
+def hash_words(words: Bytes, offsets: Ints) -> npt.NDArray[np.uint64]:
+    """Return the 64-bit hash of every word, (n_words,)."""
+    n = len(offsets) - 1
+    hashes = np.empty(n, dtype=np.uint64)
+    for low in range(0, n, _CHUNK):
+        high = min(low + _CHUNK, n)
+        hashes[low:high] = _hash_chunk(words, offsets[low:high], np.diff(offsets[low : high + 1]))
+    return hashes
+
+
+def _hash_chunk(words: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.uint64]:
+    h = lengths.astype(np.uint64) * _FIRST
+    for block in range(0, int(lengths.max(initial=0)), 8):
+        active = np.flatnonzero(lengths > block)
+        columns = block + np.arange(8)
+        inside = columns < lengths[active, None]
+        where = np.where(inside, starts[active, None] + columns, 0)
+        eight = np.where(inside, words[where], 0).astype(np.uint8)
+        mixed = (h[active] ^ eight.view("<u8")[:, 0]) * _FACTOR
+        h[active] = mixed ^ (mixed >> _SHIFT)
+    return h * _FACTOR
+
+
+def word_table(words: list[str] | list[bytes], start: int = 0) -> WordTable:
+    """Make the table of one language's words, in row order; they must be distinct."""
+    encoded = [word if isinstance(word, bytes) else word.encode("utf-8") for word in words]
+    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return table_of(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets, start)
+
+
+def table_of(words: Bytes, offsets: Ints, start: int = 0) -> WordTable:
+    """Make the table of words that are bytes already: (n_bytes,) and (n_words + 1,)."""
+    n = len(offsets) - 1
+    bits = max(3, (2 * n - 1).bit_length())
+    hashes = hash_words(words, offsets)
+    homes = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    order = np.argsort(homes, kind="stable")
+    rank = np.arange(n)
+    places = rank + np.maximum.accumulate(homes[order] - rank)
+    size = max(1 << bits, int(places[-1]) + 1 if n else 0) + 1
+    slots = np.full(size, EMPTY, dtype=np.uint64)
+    slots[places] = (hashes[order] << _SHIFT) | order.astype(np.uint64)
+    return WordTable(words, offsets, slots, start)
+
+
+def find(table: WordTable, word: str) -> int:
+    """Return the word's number within the table, or -1. The native core's loop in Python."""
+    spelled = word.encode("utf-8", "surrogatepass")
+    key = np.frombuffer(spelled, dtype=np.uint8)
+    value = int(_hash_chunk(key, np.zeros(1, np.int64), np.array([len(key)]))[0])
+    bits = len(table.slots).bit_length() - 1
+    for slot in table.slots[value >> (64 - bits) :].tolist():
+        if slot == int(EMPTY):
+            return -1
+        i = slot & 0xFFFF_FFFF
+        if slot >> 32 == value & 0xFFFF_FFFF and i < len(table):
+            begin, end = table.offsets[i : i + 2]
+            if bytes(table.words[begin:end]) == spelled:
+                return i
+    return -1
+
+
+def repeated(words: Bytes, offsets: Ints) -> npt.NDArray[np.bool_]:
+    """Mark every word that stands earlier in the list too, (n_words,)."""
+    hashes = hash_words(words, offsets)
+    order = np.argsort(hashes, kind="stable")
+    same = hashes[order][1:] == hashes[order][:-1]
+    marks = np.zeros(len(hashes), dtype=np.bool_)
+    # Only words with equal hashes can be equal; the few that share one by chance are told
+    # apart by their bytes.
+    suspects = np.union1d(order[1:][same], order[:-1][same])
+    seen: set[bytes] = set()
+    for i in suspects.tolist():
+        word = bytes(words[offsets[i] : offsets[i + 1]])
+        marks[i] = word in seen
+        seen.add(word)
+    return marks

@@ -1,0 +1,136 @@
+"""The native core's functions in NumPy, for machines where it could not be compiled.
+
+Same names, same arguments, same values (to the tolerances in `docs/numerics.md`), built from
+the plain specifications beside this file. Threads are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from pmeans.kernels import index
+from pmeans.kernels.reference import power_mean
+from pmeans.kernels.splitting import Splitting, split
+from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
+
+NAME = "numpy"
+Found = tuple[Ids, Ints, Ids, list[str]]
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def lookup(
+    sentences: Sequence[str],
+    tables: Sequence[tuple[WordTable, Case, int]],
+    splitting: int,
+    n_threads: int,
+) -> list[Found]:
+    """See `pmeans.kernels.lookup`."""
+    tokens = [split(sentence, Splitting(splitting)) for sentence in sentences]
+    return [_lookup_one(tokens, table, case, first) for table, case, first in tables]
+
+
+def _lookup_one(
+    tokens: list[list[str]], table: WordTable, case: Case, first_composed: int
+) -> Found:
+    known: dict[str, int] = {}
+    unknown_words: dict[str, int] = {}
+    ids: list[int] = []
+    counts = np.zeros((2, len(tokens)), dtype=np.int64)
+    for i, sentence in enumerate(tokens):
+        for token in sentence:
+            row = known.get(token)
+            if row is None:
+                row = known[token] = _find(table, case, token)
+            if row < 0 and first_composed >= 0:
+                word = token.lower() if case == "lower" else token
+                row = first_composed + unknown_words.setdefault(word, len(unknown_words))
+            if row >= 0:
+                ids.append(row)
+            counts[int(row < 0), i] += 1
+    offsets = np.concatenate([[0], np.cumsum(counts[0])]).astype(np.int64)
+    return np.array(ids, np.int32), offsets, counts[1].astype(np.int32), list(unknown_words)
+
+
+def _find(table: WordTable, case: Case, token: str) -> int:
+    row = index.find(table, token.lower() if case == "lower" else token)
+    if row < 0 and case == "cased-then-lower":
+        row = index.find(table, token.lower())
+    return row if row < 0 else row + table.start
+
+
+def power_means(
+    matrix: Array,
+    scale: Floats | None,
+    composed: Floats | None,
+    ids: Ids,
+    offsets: Ints,
+    powers: Sequence[float],
+    principal: bool,
+    shift: Floats | None,
+    factor: Floats | None,
+    out: Floats,
+    n_threads: int,
+) -> None:
+    """See `pmeans.kernels.power_means`."""
+    dim = matrix.shape[1]
+    root: Root = "principal" if principal else "signed"
+    for i, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        if begin == end:
+            out[i] = 0
+            continue
+        rows = _gather(matrix, scale, composed, ids[begin:end])
+        for k, p in enumerate(powers):
+            mean = power_mean(rows, p, root)
+            out[i, k * dim : (k + 1) * dim] = np.clip(mean, -_LARGEST, _LARGEST)
+        if shift is not None and factor is not None:
+            out[i] = (out[i] - shift) * factor
+
+
+def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: Ids) -> Floats:
+    inside = ids < len(matrix)
+    rows = np.empty((len(ids), matrix.shape[1]), dtype=np.float32)
+    rows[inside] = matrix[ids[inside]]
+    if scale is not None:
+        rows[inside] *= scale[ids[inside], None]
+    if composed is not None:
+        rows[~inside] = composed[ids[~inside] - len(matrix)]
+    return rows
+
+
+def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
+    """See `pmeans.kernels.compose`."""
+    vectors = np.zeros((len(words), ngrams.shape[1]), dtype=np.float32)
+    counts = np.zeros(len(words), dtype=np.int32)
+    for i, word in enumerate(words):
+        rows = [ngram_hash(piece) % len(ngrams) for piece in ngram_pieces(word, minn, maxn)]
+        counts[i] = len(rows)
+        for row in rows:
+            vectors[i] += ngrams[row]
+        if rows:
+            # fastText multiplies by the reciprocal; a division differs in the last bit.
+            vectors[i] *= np.float32(1.0 / len(rows))
+    return vectors, counts
+
+
+def ngram_pieces(word: str, minn: int, maxn: int) -> list[bytes]:
+    """Return fastText's character n-grams of ``<word>``, in its order."""
+    characters = [c.encode("utf-8", "surrogatepass") for c in f"<{word}>"]
+    n = len(characters)
+    return [
+        b"".join(characters[i : i + length])
+        for i in range(n)
+        for length in range(max(minn, 1), maxn + 1)
+        # A single character is no n-gram at the two ends, where it would be "<" or ">".
+        if i + length <= n and not (length == 1 and (i == 0 or i + length == n))
+    ]
+
+
+def ngram_hash(piece: bytes) -> int:
+    """FNV-1a over *signed* bytes, as fastText has it: bytes above 127 extend their sign."""
+    h = 2166136261
+    for byte in piece:
+        h = ((h ^ (byte if byte < 128 else byte | 0xFFFFFF00)) * 16777619) & 0xFFFFFFFF
+    return h

@@ -1,0 +1,71 @@
+"""The paper's formulas in plain NumPy: the oracle, never optimised.
+
+Everything that computes a power mean elsewhere is held to this file by
+`tests/property/test_power_mean.py`. The conventions are registered in `docs/numerics.md`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans.types import Array, Root
+
+Doubles = npt.NDArray[np.float64]
+
+
+def power_mean(rows: Array, p: float, root: Root = "signed") -> Doubles:
+    """Return the power mean of every column.
+
+    Args:
+        rows: Word vectors of one sentence, (n_words, dim).
+        p: The exponent; ``inf`` is max, ``-inf`` is min, 0 is the geometric mean.
+        root: What a negative number's power and root are, see below.
+
+    Returns:
+        (dim,) float64. Zeros if there is no word.
+    """
+    x = np.asarray(rows, dtype=np.float64)
+    if len(x) == 0:
+        return np.zeros(x.shape[1])
+    if p == np.inf:
+        return np.asarray(x.max(axis=0))
+    if p == -np.inf:
+        return np.asarray(x.min(axis=0))
+    if p == 1:
+        return np.asarray(x.mean(axis=0))
+    # SCALE. A power mean is homogeneous, M(s x) = s M(x) for s > 0. Dividing by the largest
+    # magnitude (the smallest, below p = 0) keeps every power within [0, 1], so that no p
+    # overflows. All-zero columns are divided by 1.
+    magnitude = np.abs(x).max(axis=0) if p > 0 else np.abs(x).min(axis=0)
+    scale = np.where(magnitude > 0, magnitude, 1.0)
+    mean = _principal if root == "principal" else _signed
+    result = scale * mean(x / scale, p)
+    # ZERO. As one word's value goes to 0, the mean for p <= 0 goes to 0: take the limit.
+    return result if p > 0 else np.where(magnitude > 0, result, 0.0)
+
+
+def _signed(x: Doubles, p: float) -> Doubles:
+    # SIGNED. sign(x)|x|^p is x^p for odd p and is defined for fractions too; even powers lose
+    # the sign, as always. The root undoes the same: sign(m)|m|^(1/p).
+    if p == 0:
+        # The limit of the above as p falls to 0: the geometric mean where all signs agree,
+        # else 0, because |mean of signs| < 1 is raised to an ever larger power.
+        agree = (x > 0).all(axis=0) | (x < 0).all(axis=0)
+        logs = np.log(np.abs(x), where=x != 0, out=np.zeros_like(x)).mean(axis=0)
+        return np.where(agree, np.sign(x[0]) * np.exp(logs), 0.0)
+    powers = np.power(np.abs(x), p, where=x != 0, out=np.zeros_like(x))
+    m = (powers if p % 2 == 0 else np.sign(x) * powers).mean(axis=0)
+    return np.sign(m) * np.power(np.abs(m), 1 / p, where=m != 0, out=np.zeros_like(m))
+
+
+def _principal(x: Doubles, p: float) -> Doubles:
+    # ROOT. A mean of odd powers can be negative, and its p-th root is then complex. The authors'
+    # program keeps the real part of the principal root, |m|^(1/p) cos(pi/p): at p = 3 that is
+    # +0.5 |m|^(1/3), not the -|m|^(1/3) one expects. Scores depend on it.
+    z = x.astype(np.complex128)
+    nonzero = x != 0
+    if p == 0:
+        return np.exp(np.log(z, where=nonzero, out=np.zeros_like(z)).mean(axis=0)).real
+    m = np.power(z, p, where=nonzero, out=np.zeros_like(z)).mean(axis=0)
+    return np.power(m, 1 / p, where=m != 0, out=np.zeros_like(m)).real

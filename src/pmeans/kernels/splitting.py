@@ -1,0 +1,96 @@
+"""How text is cut into tokens, in plain Python: the specification of the native tokeniser.
+
+``WHITESPACE`` is the paper's way: `str.split`, for text that is tokenised already.
+The ``WORDS`` ways are for raw text:
+
+- a **word** is a run of letters, marks, digits and ``_``; an apostrophe or hyphen between two
+  of them stays inside, and so do ``.`` and ``,`` between two digits (``3.5``, ``1,000``);
+- every other character that is not white space is a token of its own, with the marks and
+  invisible format characters that follow it (an emoji and its modifiers);
+- typographic apostrophes and hyphens inside words become ``'`` and ``-``, the spelling that
+  word spaces have;
+- ``WORDS_ENGLISH`` then splits clitics off as the Penn Treebank does (``do n't``, ``it 's``),
+  ``WORDS_ELISION`` cuts behind an apostrophe (``l' homme``, but ``aujourd'hui``).
+
+Nothing is lower-cased here: that is the word space's affair.
+"""
+
+from __future__ import annotations
+
+import enum
+import unicodedata
+from functools import lru_cache
+
+ENGLISH_CLITICS = ("n't", "'s", "'m", "'d", "'re", "'ve", "'ll")
+UNSPLIT_ELISIONS = ("aujourd'hui",)
+_JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
+_DIGITS = frozenset("0123456789")
+
+
+class Splitting(enum.IntEnum):
+    """The ways to split; the numbers are shared with the native core."""
+
+    WHITESPACE = 0
+    WORDS = 1
+    WORDS_ENGLISH = 2
+    WORDS_ELISION = 3
+
+
+@lru_cache(maxsize=65536)
+def kind(character: str) -> str:
+    """Return ``"space"``, ``"word"``, ``"mark"`` or ``"other"``."""
+    if character.isspace():
+        return "space"
+    category = unicodedata.category(character)
+    if category[0] in "LN" or character == "_":
+        return "word"
+    return "mark" if category[0] == "M" or category == "Cf" else "other"
+
+
+def split(text: str, splitting: Splitting) -> list[str]:
+    """Return the tokens of one sentence."""
+    if splitting == Splitting.WHITESPACE:
+        return text.split()
+    tokens: list[str] = []
+    i = 0
+    while i < len(text):
+        if kind(text[i]) == "space":
+            i += 1
+            continue
+        end = i + 1
+        if kind(text[i]) == "other":
+            while end < len(text) and kind(text[end]) == "mark":
+                end += 1
+            tokens.append(text[i:end])
+        else:
+            while end < len(text) and (
+                kind(text[end]) in ("word", "mark") or _joins(text[end - 1 : end + 2])
+            ):
+                end += 1
+            spelled = "".join(_JOINERS.get(c, c) for c in text[i:end])
+            tokens.extend(_clitics(spelled, splitting))
+        i = end
+    return tokens
+
+
+def _joins(three: str) -> bool:
+    """Whether the middle one of three characters holds its neighbours together."""
+    if len(three) < 3 or kind(three[2]) != "word":
+        return False
+    return three[1] in _JOINERS or (
+        three[1] in ".," and three[0] in _DIGITS and three[2] in _DIGITS
+    )
+
+
+def _clitics(word: str, splitting: Splitting) -> list[str]:
+    if "'" not in word:
+        return [word]
+    folded = "".join(c.lower() if c.isascii() else c for c in word)
+    if splitting == Splitting.WORDS_ENGLISH:
+        for clitic in ENGLISH_CLITICS:
+            if folded.endswith(clitic) and len(word) > len(clitic):
+                return [word[: -len(clitic)], word[-len(clitic) :]]
+    if splitting == Splitting.WORDS_ELISION and folded not in UNSPLIT_ELISIONS:
+        pieces = word.split("'")
+        return [piece + "'" for piece in pieces[:-1]] + pieces[-1:]
+    return [word]

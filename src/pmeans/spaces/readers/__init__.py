@@ -1,0 +1,1 @@
+"""Readers of foreign vector formats, one file each."""
