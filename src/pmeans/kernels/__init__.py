@@ -37,7 +37,7 @@ def _choose_core() -> Any:
             return importlib.import_module("pmeans._native")
         except ImportError as error:
             warnings.warn(
-                f"pmeans runs on NumPy, several times slower: its native core is missing ({error}). "
+                f"pmeans runs on NumPy, and slower: its native core is missing ({error}). "
                 "Install a C++20 compiler and reinstall pmeans, or set PMEANS_KERNELS=numpy "
                 "to accept this in silence.",
                 SlowKernelsWarning,
