@@ -22,6 +22,7 @@ Bytes = npt.NDArray[np.uint8]
 Root = Literal["signed", "principal"]
 Case = Literal["lower", "cased", "cased-then-lower"]
 Scope = Literal["none", "train", "all", "per_language"]
+Tokenizer = Literal["whitespace", "words"]
 
 
 @dataclass(frozen=True)

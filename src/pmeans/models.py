@@ -1,0 +1,124 @@
+"""Encoders on disk: one folder each, without pickle.
+
+::
+
+    my-encoder/
+        recipe.toml              the recipe
+        spaces/NAME.safetensors  a word space for each name in it, mapped when it is opened
+        znorm.safetensors        fitted statistics, if the recipe asks for z-norm
+
+A folder is written under a temporary name and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, StorageError, did_you_mean
+from pmeans.recipe import Part, Recipe
+from pmeans.spaces.library import find_space, home, installed
+from pmeans.spaces.space import WordSpace
+from pmeans.spaces.store import open_space, save_space
+from pmeans.znorm import ZNorm
+
+_RECIPE, _ZNORM = "recipe.toml", "znorm.safetensors"
+
+
+def load(path_or_name: str | Path) -> PowerMeanEncoder:
+    """Open an encoder.
+
+    Args:
+        path_or_name: A folder that `save` wrote, or the name of one in the library; a recipe
+            (``.toml``) whose spaces are installed or lie beside it; or a word space (a
+            ``.safetensors`` file or an installed name), which gives the paper's min, mean, max.
+    """
+    path = Path(path_or_name)
+    if path.is_dir():
+        return _load_folder(path)
+    if path.suffix == ".toml":
+        return from_recipe(Recipe.from_toml(path), beside=path.parent)
+    if path.suffix == ".safetensors":
+        return _single_space(open_space(path))
+    name = str(path_or_name)
+    models = home().parent / "models"
+    if (models / name).is_dir():
+        return _load_folder(models / name)
+    spaces = [space.stem for space in installed()]
+    if name in spaces:
+        return _single_space(find_space(name))
+    folders = [folder.name for folder in models.iterdir()] if models.is_dir() else []
+    raise StorageError(
+        f"no encoder {name!r}: it is no folder, no recipe (.toml), and none of the "
+        f"{len(folders)} encoders and {len(spaces)} spaces in {home().parent}."
+        f"{did_you_mean(name, [*folders, *spaces])}"
+    )
+
+
+def from_recipe(recipe: Recipe, beside: Path | None = None) -> PowerMeanEncoder:
+    """Open a recipe's spaces: files beside it first, then installed names."""
+    spaces = {}
+    for part in recipe.parts:
+        local = beside / part.space if beside else None
+        found = local is not None and local.suffix == ".safetensors" and local.is_file()
+        spaces[part.space] = open_space(local) if local and found else find_space(part.space)
+    return PowerMeanEncoder(recipe, spaces)
+
+
+def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
+    """Write an encoder as one folder, whole or not at all; an older encoder there is replaced."""
+    folder = Path(folder)
+    if folder.exists() and not (folder / _RECIPE).is_file():
+        raise InputError(f"{str(folder)!r} exists and is no encoder: choose another name.")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise StorageError(f"cannot write {str(folder)!r}: {error.strerror}.") from error
+    try:
+        _write(encoder, temporary)
+        temporary.chmod(0o755)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+            os.replace(folder, old / "encoder")
+            os.replace(temporary, folder)
+            shutil.rmtree(old)
+        else:
+            os.replace(temporary, folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _write(encoder: PowerMeanEncoder, folder: Path) -> None:
+    (folder / _RECIPE).write_text(encoder.recipe.to_toml(), encoding="utf-8")
+    for name, space in encoder.spaces.items():
+        save_space(space, _space_file(folder, name))
+    if encoder.znorm:
+        encoder.znorm.save(folder / _ZNORM)
+
+
+def _space_file(folder: Path, name: str) -> Path:
+    # A recipe may name a space by its path, which is then no file name.
+    return folder / "spaces" / f"{quote(name, safe='')}.safetensors"
+
+
+def _load_folder(folder: Path) -> PowerMeanEncoder:
+    if not (folder / _RECIPE).is_file():
+        raise StorageError(f"{str(folder)!r} holds no {_RECIPE}: it is no saved encoder.")
+    recipe = Recipe.from_toml(folder / _RECIPE)
+    spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
+    encoder = PowerMeanEncoder(recipe, spaces)
+    if not (folder / _ZNORM).is_file():
+        return encoder
+    znorm = ZNorm.load(folder / _ZNORM, recipe.znorm, encoder.dim)
+    return PowerMeanEncoder(recipe, spaces, znorm)
+
+
+def _single_space(space: WordSpace) -> PowerMeanEncoder:
+    recipe = Recipe((Part(space.name),), space.name, tokenizer="words")
+    return PowerMeanEncoder(recipe, {space.name: space})

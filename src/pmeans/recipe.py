@@ -1,0 +1,112 @@
+"""A recipe says which power means of which word spaces make up a sentence vector.
+
+::
+
+    name = "min-mean-max"
+    tokenizer = "words"
+    znorm = "per_language"
+
+    [[parts]]
+    space = "glove-840b"
+    powers = [-inf, 1, inf]
+
+The vector is the concatenation space by space, power by power. A recipe holds no data: the
+same recipe over the same spaces is the same encoder, and `Recipe.id` names it in results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmeans import config
+from pmeans.errors import ConfigError
+from pmeans.types import Root, Scope, Tokenizer
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some power means of one word space.
+
+    Attributes:
+        space: Name of an installed space, or a path to a ``.safetensors`` file.
+        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min, 1 the mean.
+    """
+
+    space: str
+    powers: tuple[float, ...] = (-math.inf, 1.0, math.inf)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "powers", tuple(float(p) for p in self.powers))
+        if not self.powers:
+            raise ConfigError(f"part {self.space!r}: powers is empty; [-inf, 1, inf] is usual.")
+        if any(math.isnan(p) for p in self.powers):
+            raise ConfigError(f"part {self.space!r}: nan is no power; use a number, inf or -inf.")
+        if len(set(self.powers)) < len(self.powers):
+            raise ConfigError(f"part {self.space!r}: a power stands twice in {list(self.powers)}.")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What goes into a sentence vector, in which order.
+
+    Attributes:
+        parts: Spaces and powers, in output order.
+        name: For people, and for result tables.
+        tokenizer: ``"whitespace"`` for tokenised text (the paper's), ``"words"`` for raw text.
+        root: ``"signed"``, or ``"principal"`` for the paper's program to the letter.
+        znorm: What the z-norm is fitted on, or ``"none"``.
+    """
+
+    parts: tuple[Part, ...]
+    name: str = "recipe"
+    tokenizer: Tokenizer = "whitespace"
+    root: Root = "signed"
+    znorm: Scope = "none"
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ConfigError(f"recipe {self.name!r} has no parts.")
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], where: str = "recipe") -> Recipe:
+        """Build a recipe from what TOML or JSON gives, refusing what it does not know."""
+        return config.build(cls, mapping, where)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Recipe:
+        """Read a recipe; its file's name is its name unless it says otherwise."""
+        mapping = config.read_toml(path)
+        return cls.from_mapping({"name": Path(path).stem} | mapping, str(path))
+
+    def to_toml(self) -> str:
+        """Return the recipe as TOML, which `from_toml` reads back to an equal one."""
+        lines = [
+            f"{key} = {_toml_string(getattr(self, key))}"
+            for key in ("name", "tokenizer", "root", "znorm")
+        ]
+        for part in self.parts:
+            powers = ", ".join(_toml_number(p) for p in part.powers)
+            lines += ["", "[[parts]]", f"space = {_toml_string(part.space)}"]
+            lines += [f"powers = [{powers}]"]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits over everything but the name."""
+        content = self.to_toml().split("\n", 1)[1]
+        return hashlib.sha256(content.encode("utf-8")).hexdigest()[:12]
+
+
+def _toml_string(text: str) -> str:
+    # JSON's escapes are a subset of TOML's, but for DEL, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_number(p: float) -> str:
+    return str(int(p)) if p.is_integer() else repr(p)

@@ -1,0 +1,119 @@
+"""Z-norm: subtract each column's mean, divide by its standard deviation.
+
+What the statistics were fitted on is part of the model: on the training rows (``"train"``, the
+honest default), on all rows of a task (``"all"``, what the paper's toolkit most likely did), or
+on each language's own text (``"per_language"``, which repairs most of what separates the
+languages). The first two share one set of statistics; the arithmetic is the same.
+
+A part that knows no word of a sentence is left out of the fit and stays zero, which after the
+z-norm is the average sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans.errors import FormatError, LanguageError
+from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.types import Array, Floats, Scope
+
+SHARED = "*"
+"""Key of the statistics that all languages share."""
+
+_SMALLEST = np.finfo(np.float32).tiny
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Column means and standard deviations, (dim,) float32 each, over ``count`` sentences."""
+
+    mean: Floats
+    std: Floats
+    count: int
+
+    @property
+    def factor(self) -> Floats:
+        """What a centred column is multiplied by, (dim,); a constant column by 1."""
+        # A deviation below float32's resolution of the mean is rounding, not signal.
+        varies = self.std > np.maximum(np.abs(self.mean) * np.float32(1e-7), _SMALLEST)
+        return (1 / np.where(varies, self.std, 1)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class ZNorm:
+    """Fitted statistics by language, or under `SHARED`."""
+
+    scope: Scope
+    statistics: Mapping[str, Statistics]
+
+    def for_language(self, lang: str) -> Statistics:
+        """Return the statistics that a sentence of this language is normalised with."""
+        key = lang if self.scope == "per_language" else SHARED
+        if key not in self.statistics:
+            fitted = ", ".join(map(repr, self.statistics)) or "none"
+            raise LanguageError(
+                f"z-norm per language has not seen {lang!r} (fitted: {fitted}). "
+                f"Fit it on text of that language: encoder.fit_znorm(sentences, lang={lang!r})."
+            )
+        return self.statistics[key]
+
+    def save(self, path: str | Path) -> None:
+        """Write the statistics as one safetensors file."""
+        tensors: dict[str, Array] = {}
+        for lang, fitted in self.statistics.items():
+            tensors[f"mean.{lang}"] = fitted.mean
+            tensors[f"std.{lang}"] = fitted.std
+            tensors[f"count.{lang}"] = np.array([fitted.count], dtype=np.int64)
+        write_tensors(path, tensors, {"format": "pmeans-znorm", "scope": self.scope})
+
+    @classmethod
+    def load(cls, path: str | Path, scope: Scope, dim: int) -> ZNorm:
+        """Read what `save` wrote, and check that it fits the recipe."""
+        tensors, metadata = map_tensors(path)
+        if metadata.get("format") != "pmeans-znorm" or metadata.get("scope") != scope:
+            raise FormatError(f"{path}: not the z-norm of scope {scope!r} that the recipe names.")
+        statistics = {}
+        for key in [name for name in tensors if name.startswith("mean.")]:
+            lang = key.removeprefix("mean.")
+            mean, std = tensors[key], tensors.get(f"std.{lang}")
+            count = tensors.get(f"count.{lang}")
+            if std is None or count is None or mean.shape != (dim,) or std.shape != (dim,):
+                raise FormatError(f"{path}: statistics of {lang!r} do not fit {dim} columns.")
+            statistics[lang] = Statistics(mean, std, int(count[0]))
+        return cls(scope, statistics)
+
+
+class Moments:
+    """Running mean and variance of columns, in float64, block by block.
+
+    Blocks are joined by the parallel formula of Chan, Golub and LeVeque (1979), which does not
+    lose the variance to the mean as a plain sum of squares does.
+    """
+
+    def __init__(self, dim: int) -> None:
+        self.count = 0
+        self.mean: npt.NDArray[np.float64] = np.zeros(dim)
+        self._squares: npt.NDArray[np.float64] = np.zeros(dim)
+
+    def add(self, rows: Floats) -> None:
+        """Take in a block, (n, dim)."""
+        n = len(rows)
+        if not n:
+            return
+        mean = rows.mean(axis=0, dtype=np.float64)
+        squares = np.square(rows - mean).sum(axis=0)
+        delta = mean - self.mean
+        total = self.count + n
+        self.mean = self.mean + delta * (n / total)
+        self._squares += squares + np.square(delta) * (self.count * n / total)
+        self.count = total
+
+    @property
+    def std(self) -> npt.NDArray[np.float64]:
+        """Standard deviation of each column (divided by n, not n - 1), (dim,)."""
+        return np.sqrt(self._squares / max(self.count, 1))
