@@ -1,4 +1,212 @@
-// Bindings only.
+// Bindings only: arrays and strings in, arrays out. `kernels/__init__.py` checks what comes here.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "lookup.hpp"
+#include "power_mean.hpp"
+#include "subwords.hpp"
+#include "threads.hpp"
+
 namespace nb = nanobind;
-NB_MODULE(_native, m) { m.attr("NAME") = "native"; }
+using namespace pmeans;
+
+template <class T, int n_dims>
+using In = nb::ndarray<const T, nb::ndim<n_dims>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Out = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T>;
+
+namespace {
+
+// Hands a vector's memory over to NumPy.
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values, std::initializer_list<size_t> shape) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owned->data();
+  nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return NewArray<T>(data, shape, owner);
+}
+template <class T>
+NewArray<T> to_numpy(std::vector<T>&& values) {
+  const size_t n = values.size();
+  return to_numpy(std::move(values), {n});
+}
+
+Text text_of(PyObject* object) {
+  if (!PyUnicode_Check(object)) throw nb::type_error("expected str");
+#if PY_VERSION_HEX < 0x030C0000
+  if (PyUnicode_READY(object) < 0) throw nb::python_error();
+#endif
+  return {PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
+          static_cast<int>(PyUnicode_KIND(object))};
+}
+
+Case case_of(const std::string& name) {
+  if (name == "lower") return Case::lower;
+  return name == "cased" ? Case::cased : Case::cased_then_lower;
+}
+
+nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_threads) {
+  // The tuple keeps every string alive, even if another thread changes the list meanwhile.
+  nb::tuple alive(sentences);
+  std::vector<Text> texts;
+  texts.reserve(alive.size());
+  for (nb::handle sentence : alive) texts.push_back(text_of(sentence.ptr()));
+  std::vector<Table> prepared;
+  std::vector<nb::object> arrays;
+  for (nb::handle entry : tables) {
+    nb::object table = entry[0];
+    auto words = nb::cast<In<uint8_t, 1>>(table.attr("words"));
+    auto offsets = nb::cast<In<int64_t, 1>>(table.attr("offsets"));
+    auto slots = nb::cast<In<uint64_t, 1>>(table.attr("slots"));
+    if (offsets.size() < 1 || slots.size() < 8) throw nb::value_error("a word table is too short");
+    prepared.push_back({words.data(), words.size(), offsets.data(), offsets.size() - 1,
+                        slots.data(), slots.size(), nb::cast<int32_t>(table.attr("start")),
+                        case_of(nb::cast<std::string>(entry[1])), nb::cast<int32_t>(entry[2])});
+    arrays.push_back(table);
+  }
+  std::vector<Found> found;
+  {
+    nb::gil_scoped_release released;
+    found = lookup(texts, prepared, static_cast<Splitting>(splitting), n_threads);
+  }
+  nb::list result;
+  for (Found& one : found) {
+    std::vector<int64_t> offsets(one.known.size() + 1, 0);
+    for (size_t i = 0; i < one.known.size(); ++i) offsets[i + 1] = offsets[i] + one.known[i];
+    nb::list words;
+    for (const std::string& word : one.unknown_words)
+      words.append(nb::steal(PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()),
+                                                  "surrogatepass")));
+    result.append(nb::make_tuple(to_numpy(std::move(one.ids)), to_numpy(std::move(offsets)),
+                                 to_numpy(std::move(one.unknown)), words));
+  }
+  return result;
+}
+
+const Kernel& best_kernel() {
+#if defined(PMEANS_X86)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+    return kernel_avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return kernel_avx2;
+#endif
+  return kernel_baseline;
+}
+
+const Kernel& kernel_named(const std::string& name) {
+  const Kernel& best = best_kernel();
+  if (name == "baseline") return kernel_baseline;
+#if defined(PMEANS_X86)
+  if (name == "avx2" && &best != &kernel_baseline) return kernel_avx2;
+#endif
+  return best;
+}
+
+Type type_of(const Matrix& matrix) {
+  if (matrix.dtype() == nb::dtype<int8_t>()) return Type::int8;
+  return matrix.dtype().bits == 16 ? Type::float16 : Type::float32;
+}
+
+void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
+                      std::optional<In<float, 2>> composed, In<int32_t, 1> ids,
+                      In<int64_t, 1> offsets, std::vector<double> powers, bool principal,
+                      std::optional<In<float, 1>> shift, std::optional<In<float, 1>> factor, Out out,
+                      int n_threads, std::string isa) {
+  const Kernel& kernel = kernel_named(isa);
+  const Type type = type_of(matrix);
+  const size_t n_words = matrix.shape(0), dim = matrix.shape(1);
+  const size_t row_bytes = dim * matrix.dtype().bits / 8;
+  const Means means{dim, powers.data(), powers.size(), principal,
+                    shift ? shift->data() : nullptr, factor ? factor->data() : nullptr};
+  const auto* base = static_cast<const char*>(matrix.data());
+  const int32_t* id = ids.data();
+  const int64_t* offset = offsets.data();
+  const float* own_scale = scale ? scale->data() : nullptr;
+  float* const target = out.data();
+  const int64_t stride = out.stride(0);
+  nb::gil_scoped_release released;
+  parallel_for(out.shape(0), 64, n_threads, [&](size_t begin, size_t end, size_t) {
+    std::vector<const void*> rows;
+    std::vector<float> scales, decoded;
+    std::vector<double> scratch(4 * dim + 8);
+    for (size_t i = begin; i < end; ++i) {
+      const auto count = static_cast<size_t>(offset[i + 1] - offset[i]);
+      float* const row_out = target + static_cast<int64_t>(i) * stride;
+      if (count == 0 || dim == 0) {
+        std::fill_n(row_out, powers.size() * dim, 0.0f);
+        continue;
+      }
+      rows.resize(count);
+      scales.resize(own_scale ? count : 0);
+      bool any_composed = false;
+      for (size_t k = 0; k < count; ++k) {
+        const auto row = static_cast<size_t>(id[offset[i] + static_cast<int64_t>(k)]);
+        any_composed |= row >= n_words;
+        rows[k] = row < n_words ? base + row * row_bytes
+                                : reinterpret_cast<const char*>(composed->data() + (row - n_words) * dim);
+        if (own_scale) scales[k] = row < n_words ? own_scale[row] : 0.0f;
+      }
+      Rows sentence{type, rows.data(), scales.data(), count};
+      if (any_composed && type != Type::float32) {
+        // Composed vectors are float32: bring the others to the same form.
+        decoded.resize(count * dim);
+        for (size_t k = 0; k < count; ++k) {
+          const auto row = static_cast<size_t>(id[offset[i] + static_cast<int64_t>(k)]);
+          float* const plain = decoded.data() + k * dim;
+          if (row < n_words)
+            kernel.decode(sentence, k, dim, plain);
+          else
+            std::memcpy(plain, rows[k], dim * sizeof(float));
+          rows[k] = plain;
+        }
+        sentence.type = Type::float32;
+      }
+      kernel.reduce(means, sentence, row_out, scratch.data());
+    }
+  });
+}
+
+nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) {
+  const size_t dim = ngrams.shape(1);
+  std::vector<std::string> spelled;
+  for (nb::handle word : words) {
+    // Encoded by Python, so that a lone surrogate has the same bytes as in a look-up.
+    nb::object bytes = nb::steal(PyUnicode_AsEncodedString(word.ptr(), "utf-8", "surrogatepass"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    spelled.emplace_back(PyBytes_AS_STRING(bytes.ptr()), PyBytes_GET_SIZE(bytes.ptr()));
+  }
+  std::vector<float> vectors(spelled.size() * dim);
+  std::vector<int32_t> counts(spelled.size());
+  {
+    nb::gil_scoped_release released;
+    for (size_t i = 0; i < spelled.size(); ++i)
+      counts[i] = compose(spelled[i], ngrams.data(), ngrams.shape(0), dim, minn, maxn,
+                          vectors.data() + i * dim);
+  }
+  const size_t n = spelled.size();
+  return nb::make_tuple(to_numpy(std::move(vectors), {n, dim}), to_numpy(std::move(counts)));
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.attr("NAME") = best_kernel().name;
+  m.def("lookup", bind_lookup, nb::arg("sentences"), nb::arg("tables"), nb::arg("splitting"),
+        nb::arg("n_threads"));
+  m.def("power_means", bind_power_means, nb::arg("matrix"), nb::arg("scale").none(),
+        nb::arg("composed").none(), nb::arg("ids"), nb::arg("offsets"), nb::arg("powers"),
+        nb::arg("principal"), nb::arg("shift").none(), nb::arg("factor").none(), nb::arg("out"),
+        nb::arg("n_threads"), nb::arg("isa") = "");
+  m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
+        nb::arg("maxn"));
+}

@@ -43,7 +43,7 @@ class Coverage:
     @property
     def zero_rows(self) -> npt.NDArray[np.bool_]:
         """Which sentences have no known word at all, so that their row is zero, (n_sentences,)."""
-        return ~self.known.any(axis=0)
+        return self.known.sum(axis=0) == 0
 
 
 def count_words(batch: TokenBatch, space: WordSpace) -> tuple[Ints, Counter[str]]:

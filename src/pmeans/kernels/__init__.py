@@ -73,9 +73,10 @@ def lookup(
         One batch a table.
     """
     texts = list(sentences)
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
+    if set(map(type, texts)) - {str}:
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
     found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads))
     return [
         TokenBatch(ids, offsets, unknown, tuple(words)) for ids, offsets, unknown, words in found
@@ -121,6 +122,8 @@ def power_means(
     exponents = [float(p) for p in powers]
     if not exponents or any(np.isnan(exponents)):
         raise InputError(f"powers must be numbers, at least one, none of them nan: {exponents}.")
+    if len(set(exponents)) < len(exponents):
+        raise InputError(f"a power stands twice in {exponents}.")
     if root not in ("signed", "principal"):
         raise InputError(f"root {root!r} is neither 'signed' nor 'principal'.")
     width = len(exponents) * dim

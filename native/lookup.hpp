@@ -1,0 +1,196 @@
+// From the bytes of a word to its row, in a hash table that lies in mapped memory.
+//
+// `kernels/index.py` lays the table out and says how. A mapped file may be damaged: nothing read
+// from it is used as an address before it has been compared with the sizes of the arrays.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "threads.hpp"
+#include "tokenize.hpp"
+
+namespace pmeans {
+
+enum class Case { lower, cased, cased_then_lower };
+
+// A Python string as it lies in memory.
+struct Text {
+  const void* data;
+  size_t length;
+  int width;  // bytes a character
+};
+
+struct Table {
+  const uint8_t* words;
+  size_t n_bytes;
+  const int64_t* offsets;
+  size_t n_words;
+  const uint64_t* slots;
+  size_t n_slots;
+  int32_t start;           // row of the first word
+  Case letter_case;
+  int32_t first_composed;  // id of the first unknown word, or -1 to drop unknown words
+};
+
+struct Spelling {
+  size_t offset;  // within the bytes of its sentence's tokens
+  size_t size;
+  uint64_t hash;
+};
+
+// `bytes` must be followed by at least seven zeros.
+inline uint64_t hash_word(const uint8_t* bytes, size_t size) {
+  constexpr uint64_t first = 0x9E3779B97F4A7C15u, factor = 0xD6E8FEB86659FD93u;
+  static_assert(std::endian::native == std::endian::little);
+  uint64_t h = size * first;
+  for (size_t i = 0; i < size; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, bytes + i, 8);
+    h = (h ^ eight) * factor;
+    h ^= h >> 32;
+  }
+  return h * factor;
+}
+
+inline size_t home(const Table& table, uint64_t hash) {
+  return hash >> (65 - std::bit_width(table.n_slots));
+}
+
+inline int64_t find(const Table& table, const Spelling& word, const uint8_t* bytes) {
+  constexpr uint64_t empty = ~uint64_t{0};
+  for (size_t i = home(table, word.hash); i < table.n_slots; ++i) {
+    const uint64_t slot = table.slots[i];
+    if (slot == empty) return -1;
+    const uint64_t row = slot & 0xFFFFFFFFu;
+    if (slot >> 32 != (word.hash & 0xFFFFFFFFu) || row >= table.n_words) continue;
+    const auto begin = static_cast<uint64_t>(table.offsets[row]);
+    const auto end = static_cast<uint64_t>(table.offsets[row + 1]);
+    if (begin <= end && end <= table.n_bytes && end - begin == word.size &&
+        std::memcmp(table.words + begin, bytes + word.offset, word.size) == 0)
+      return static_cast<int64_t>(row) + table.start;
+  }
+  return -1;
+}
+
+// The tokens of one sentence, spelled one behind the other.
+class Tokens {
+ public:
+  Tokens(bool cased, bool lower) : cased_(cased), lower_(lower) {}
+
+  void read(const Text& text, Splitting splitting) {
+    switch (text.width) {
+      case 1: read_as(static_cast<const uint8_t*>(text.data), text.length, splitting); break;
+      case 2: read_as(static_cast<const uint16_t*>(text.data), text.length, splitting); break;
+      default: read_as(static_cast<const uint32_t*>(text.data), text.length, splitting);
+    }
+  }
+  const uint8_t* bytes() const { return bytes_.data(); }
+  const std::vector<Spelling>& cased() const { return cased_spellings_; }
+  const std::vector<Spelling>& lower() const { return lower_spellings_; }
+
+ private:
+  template <class Char>
+  void read_as(const Char* s, size_t n, Splitting splitting) {
+    cased_spellings_.clear();
+    lower_spellings_.clear();
+    size_t used = 0;
+    auto add = [&](std::vector<Spelling>& to, size_t begin, size_t end, bool lower, bool word) {
+      // At most 4 bytes a character, and the zeros that the hash wants to see behind a word.
+      const size_t need = used + 4 * (end - begin) + 8;
+      if (bytes_.size() < need) bytes_.resize(2 * need);
+      uint8_t* out = bytes_.data() + used;
+      const size_t size = spell(s + begin, end - begin, lower, word, out);
+      std::memset(out + size, 0, 8);
+      to.push_back({used, size, hash_word(out, size)});
+      used += size + 8;
+    };
+    split(s, n, splitting, [&](size_t begin, size_t end, bool word) {
+      if (cased_) add(cased_spellings_, begin, end, false, word);
+      if (lower_) add(lower_spellings_, begin, end, true, word);
+    });
+  }
+  bool cased_, lower_;
+  std::vector<uint8_t> bytes_;
+  std::vector<Spelling> cased_spellings_, lower_spellings_;
+};
+
+// What one table knows of a batch; see TokenBatch in `types.py`.
+struct Found {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> known, unknown;  // words of each sentence
+  std::vector<std::string> unknown_words;
+};
+
+inline void find_all(const Table& table, const Tokens& tokens, Found& found) {
+  const auto& words = table.letter_case == Case::lower ? tokens.lower() : tokens.cased();
+  for (const Spelling& word : words) __builtin_prefetch(table.slots + home(table, word.hash));
+  int32_t known = 0, unknown = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    int64_t row = find(table, words[i], tokens.bytes());
+    if (row < 0 && table.letter_case == Case::cased_then_lower)
+      row = find(table, tokens.lower()[i], tokens.bytes());
+    if (row < 0 && table.first_composed >= 0) {
+      // Numbered within its chunk for now, from -1 downwards.
+      const auto* spelled = reinterpret_cast<const char*>(tokens.bytes()) + words[i].offset;
+      found.unknown_words.emplace_back(spelled, words[i].size);
+      row = -static_cast<int64_t>(found.unknown_words.size());
+    } else if (row < 0) {
+      ++unknown;
+      continue;
+    }
+    ++known;
+    found.ids.push_back(static_cast<int32_t>(row));
+  }
+  found.known.push_back(known);
+  found.unknown.push_back(unknown);
+}
+
+// Joins the chunks of one table, and numbers distinct unknown words in order of appearance.
+inline Found join(const Table& table, std::vector<std::vector<Found>>& chunks, size_t t) {
+  Found all;
+  std::unordered_map<std::string, int32_t> numbers;
+  for (auto& chunk : chunks) {
+    Found& part = chunk[t];
+    for (int32_t& id : part.ids)
+      if (id < 0) {
+        std::string& word = part.unknown_words[-static_cast<int64_t>(id) - 1];
+        const auto [place, fresh] = numbers.try_emplace(word, numbers.size());
+        if (fresh) all.unknown_words.push_back(word);
+        id = table.first_composed + place->second;
+      }
+    all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
+    all.known.insert(all.known.end(), part.known.begin(), part.known.end());
+    all.unknown.insert(all.unknown.end(), part.unknown.begin(), part.unknown.end());
+    part = Found{};
+  }
+  return all;
+}
+
+inline std::vector<Found> lookup(const std::vector<Text>& texts, const std::vector<Table>& tables,
+                                 Splitting splitting, int n_threads) {
+  bool cased = false, lower = false;
+  for (const Table& table : tables) {
+    cased |= table.letter_case != Case::lower;
+    lower |= table.letter_case != Case::cased;
+  }
+  constexpr size_t grain = 256;
+  std::vector<std::vector<Found>> chunks((texts.size() + grain - 1) / grain);
+  parallel_for(texts.size(), grain, n_threads, [&](size_t begin, size_t end, size_t chunk) {
+    Tokens tokens(cased, lower);
+    chunks[chunk].resize(tables.size());
+    for (size_t i = begin; i < end; ++i) {
+      tokens.read(texts[i], splitting);
+      for (size_t t = 0; t < tables.size(); ++t) find_all(tables[t], tokens, chunks[chunk][t]);
+    }
+  });
+  std::vector<Found> found;
+  for (size_t t = 0; t < tables.size(); ++t) found.push_back(join(tables[t], chunks, t));
+  return found;
+}
+
+}  // namespace pmeans

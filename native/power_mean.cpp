@@ -1,0 +1,353 @@
+// Compiled once for each instruction set, under the name PMEANS_ISA. Only raw pointers and
+// functions of this file: an inline function of the standard library, compiled here for a newer
+// processor, could be the copy that the linker keeps for everybody.
+#include "power_mean.hpp"
+
+#include <math.h>
+#include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace pmeans {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
+constexpr int lanes = vector_bytes / 4;
+constexpr int wide = 4;           // vectors in flight: 4 x (min, sum, max) fit the registers
+constexpr size_t run_length = 64; // float32 additions in a row, before float64 takes over
+constexpr double pi = 3.14159265358979323846;
+constexpr double largest = 3.4028234663852886e38;
+
+typedef float Vector __attribute__((vector_size(vector_bytes)));
+typedef int8_t Bytes __attribute__((vector_size(lanes)));
+struct Half { uint16_t bits; };
+
+inline float to_float(float x, float) { return x; }
+inline float to_float(int8_t x, float scale) { return static_cast<float>(x) * scale; }
+inline float to_float(Half h, float) {
+  // Shift exponent and mantissa into place and rescale: exact for normal and denormal numbers.
+  uint32_t bits = (h.bits & 0x7FFFu) << 13;
+  if (bits >= 0x0F800000u) bits |= 0x70000000u;  // infinity or NaN
+  float x;
+  memcpy(&x, &bits, 4);
+  if (bits < 0x0F800000u) x *= 0x1p112f;
+  return h.bits & 0x8000u ? -x : x;
+}
+
+inline Vector load(const float* p, float) {
+  Vector v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+inline Vector load(const int8_t* p, float scale) {
+  Bytes b;
+  memcpy(&b, p, sizeof b);
+  return __builtin_convertvector(b, Vector) * scale;
+}
+inline Vector load(const Half* p, float) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(0xFFFF, _mm256_loadu_si256((const __m256i*)p)));
+#elif defined(__F16C__)
+  return reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)));
+#else
+  Vector v;
+  for (int k = 0; k < lanes; ++k) v[k] = to_float(p[k], 0);
+  return v;
+#endif
+}
+
+// Where min, mean and max go, as multiples of dim; -1 if they are not wanted.
+struct Places { long low, mean, high; };
+
+inline void put(const Means& m, float* out, size_t column, float x) {
+  out[column] = m.shift ? (x - m.shift[column]) * m.factor[column] : x;
+}
+inline void put(const Means& m, float* out, size_t column, Vector x) {
+  if (m.shift) x = (x - load(m.shift + column, 0)) * load(m.factor + column, 0);
+  memcpy(out + column, &x, sizeof x);
+}
+
+// Min, sum and max of N vectors of columns from j on, in one pass over the words. The sum of a
+// `longer` sentence is taken in runs of float32, and float64 adds up the runs.
+template <class T, int N, bool extremes, bool sums, bool longer>
+inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* out) {
+  Vector low[N], high[N], sum[N] = {};
+  double total[longer ? N * lanes : 1] = {};
+  auto row = [&](size_t i) { return static_cast<const T*>(r.row[i]) + j; };
+  auto scale = [&](size_t i) { return sizeof(T) == 1 ? r.scale[i] : 0.0f; };
+  for (int k = 0; k < N; ++k) low[k] = high[k] = load(row(0) + k * lanes, scale(0));
+  for (size_t start = 0; start < r.count; start += run_length) {
+    const size_t end = longer && start + run_length < r.count ? start + run_length : r.count;
+    for (size_t i = start; i < end; ++i) {
+      const T* p = row(i);
+      // The next columns of this row, while those of the other rows are at work.
+      for (int line = 0; line < static_cast<int>(N * lanes * sizeof(T)); line += 64)
+        __builtin_prefetch(reinterpret_cast<const char*>(p + N * lanes) + line);
+      for (int k = 0; k < N; ++k) {
+        const Vector x = load(p + k * lanes, scale(i));
+        if (extremes) low[k] = x < low[k] ? x : low[k];
+        if (extremes) high[k] = x > high[k] ? x : high[k];
+        if (sums) sum[k] += x;
+      }
+    }
+    if (longer && sums)
+      for (int k = 0; k < N; ++k) {
+        for (int l = 0; l < lanes; ++l) total[k * lanes + l] += static_cast<double>(sum[k][l]);
+        sum[k] = Vector{};
+      }
+  }
+  for (int k = 0; k < N; ++k) {
+    const size_t c = j + k * lanes;
+    if (at.low >= 0) put(m, out, at.low * m.dim + c, low[k]);
+    if (at.high >= 0) put(m, out, at.high * m.dim + c, high[k]);
+    if (at.mean < 0) continue;  // not wanted
+    Vector mean = sum[k] / static_cast<float>(r.count);
+    if (longer)
+      for (int l = 0; l < lanes; ++l)
+        mean[l] = static_cast<float>(total[k * lanes + l] / static_cast<double>(r.count));
+    put(m, out, at.mean * m.dim + c, mean);
+  }
+}
+
+// The same for spaces narrower than one vector.
+template <class T>
+void narrow(const Means& m, const Rows& r, Places at, float* out) {
+  for (size_t j = 0; j < m.dim; ++j) {
+    auto value = [&](size_t i) {
+      return to_float(static_cast<const T*>(r.row[i])[j], sizeof(T) == 1 ? r.scale[i] : 0.0f);
+    };
+    float low = value(0), high = low, sum = 0;
+    double total = 0;
+    for (size_t i = 0; i < r.count; ++i) {
+      const float x = value(i);
+      low = x < low ? x : low;
+      high = x > high ? x : high;
+      sum += x;
+      if ((i + 1) % run_length == 0 || i + 1 == r.count) {
+        total += static_cast<double>(sum);
+        if (r.count > run_length) sum = 0;
+      }
+    }
+    const float mean = r.count > run_length
+                           ? static_cast<float>(total / static_cast<double>(r.count))
+                           : sum / static_cast<float>(r.count);
+    if (at.low >= 0) put(m, out, at.low * m.dim + j, low);
+    if (at.mean >= 0) put(m, out, at.mean * m.dim + j, mean);
+    if (at.high >= 0) put(m, out, at.high * m.dim + j, high);
+  }
+}
+
+template <class T, bool extremes, bool sums, bool longer>
+void all_columns(const Means& m, const Rows& r, Places at, float* out) {
+  size_t j = 0;
+  for (; j + wide * lanes <= m.dim; j += wide * lanes)
+    columns<T, wide, extremes, sums, longer>(m, r, at, j, out);
+  for (; j + lanes <= m.dim; j += lanes) columns<T, 1, extremes, sums, longer>(m, r, at, j, out);
+  // The last vector reaches back over columns that are done: they get the same values again.
+  if (j < m.dim) columns<T, 1, extremes, sums, longer>(m, r, at, m.dim - lanes, out);
+}
+
+template <class T>
+void min_mean_max(const Means& m, const Rows& r, Places at, float* out) {
+  if (m.dim < lanes)
+    narrow<T>(m, r, at, out);
+  else if (r.count > run_length)
+    all_columns<T, true, true, true>(m, r, at, out);
+  else if (at.low < 0 && at.high < 0)
+    all_columns<T, false, true, false>(m, r, at, out);
+  else
+    all_columns<T, true, true, false>(m, r, at, out);
+}
+
+template <class T>
+void decode(const void* row, float scale, size_t dim, float* out) {
+  const T* p = static_cast<const T*>(row);
+  size_t j = 0;
+  for (; j + lanes <= dim; j += lanes) {
+    const Vector v = load(p + j, scale);
+    memcpy(out + j, &v, sizeof v);
+  }
+  for (; j < dim; ++j) out[j] = to_float(p[j], scale);
+}
+
+void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
+  switch (r.type) {
+    case Type::float32: return decode<float>(r.row[i], 0, dim, out);
+    case Type::float16: return decode<Half>(r.row[i], 0, dim, out);
+    case Type::int8: return decode<int8_t>(r.row[i], r.scale[i], dim, out);
+  }
+}
+
+// CUBE ROOT. A first guess by dividing the exponent bits by 3, good to 4 %, then three steps of
+// Halley's method, each of which triples the digits. Exact to the last bit or two of a double
+// within float's range of exponents, which the caller looks after.
+inline double fast_cbrt(double a) {
+  const auto single = static_cast<float>(a);
+  uint32_t bits;
+  memcpy(&bits, &single, 4);
+  bits = bits / 3 + 709921077u;
+  float guess;
+  memcpy(&guess, &bits, 4);
+  double x = guess;
+  for (int step = 0; step < 3; ++step) {
+    const double cube = x * x * x;
+    x *= (cube + a + a) / (cube + cube + a);
+  }
+  return x;
+}
+
+// |mean|^(1/p) for every column, in place, keeping the mean's sign.
+void roots(double* mean, size_t dim, int p) {
+  if (p == 2) {
+    for (size_t j = 0; j < dim; ++j) mean[j] = sqrt(mean[j]);
+    return;
+  }
+  if (p == 3) {
+    bool ordinary = true;
+    for (size_t j = 0; j < dim; ++j) {
+      const double a = fabs(mean[j]);
+      ordinary &= a > 1e-30 && a < 1e30;
+    }
+    if (ordinary)
+      for (size_t j = 0; j < dim; ++j) mean[j] = copysign(fast_cbrt(fabs(mean[j])), mean[j]);
+    else
+      for (size_t j = 0; j < dim; ++j) mean[j] = cbrt(mean[j]);
+    return;
+  }
+  for (size_t j = 0; j < dim; ++j) mean[j] = copysign(pow(fabs(mean[j]), 1.0 / p), mean[j]);
+}
+
+template <int p>
+void add_whole_power(const float* row, size_t dim, double* sum) {
+  for (size_t j = 0; j < dim; ++j) {
+    const double x = row[j];
+    double power = x;
+    for (int k = 1; k < p; ++k) power *= x;
+    sum[j] += power;
+  }
+}
+
+// Powers 2 to 8 by multiplication. In float64, where no float32 overflows.
+void whole_power(const Means& m, const Rows& r, int p, size_t column, float* out, double* scratch) {
+  double* sum = scratch;
+  float* row = reinterpret_cast<float*>(scratch + m.dim);
+  for (size_t j = 0; j < m.dim; ++j) sum[j] = 0;
+  for (size_t i = 0; i < r.count; ++i) {
+    decode_row(r, i, m.dim, row);
+    switch (p) {
+      case 2: add_whole_power<2>(row, m.dim, sum); break;
+      case 3: add_whole_power<3>(row, m.dim, sum); break;
+      case 4: add_whole_power<4>(row, m.dim, sum); break;
+      case 5: add_whole_power<5>(row, m.dim, sum); break;
+      case 6: add_whole_power<6>(row, m.dim, sum); break;
+      case 7: add_whole_power<7>(row, m.dim, sum); break;
+      default: add_whole_power<8>(row, m.dim, sum);
+    }
+  }
+  for (size_t j = 0; j < m.dim; ++j) sum[j] /= static_cast<double>(r.count);
+  roots(sum, m.dim, p);
+  // ROOT. The principal p-th root of a negative number m has the real part |m|^(1/p) cos(pi/p).
+  const double turn = m.principal ? -cos(pi / p) : 1.0;
+  for (size_t j = 0; j < m.dim; ++j)
+    put(m, out, column + j, static_cast<float>(sum[j] < 0 ? sum[j] * turn : sum[j]));
+}
+
+// Real part of the power mean whose non-negative values give `positive` and whose negative ones
+// give `negative`, both means of |x|^p.
+double any_root(double positive, double negative, double p, bool even, bool principal) {
+  if (!principal) {
+    const double mean = even ? positive + negative : positive - negative;
+    return mean == 0 ? 0 : copysign(pow(fabs(mean), 1 / p), mean);
+  }
+  const bool whole = p == floor(p);
+  const double re = positive + negative * (whole ? (even ? 1.0 : -1.0) : cos(pi * p));
+  const double im = whole ? 0.0 : negative * sin(pi * p);
+  const double size = hypot(re, im);
+  return size == 0 ? 0 : pow(size, 1 / p) * cos(atan2(im, re) / p);
+}
+
+// Every other power. Scaled by the largest magnitude of a column (the smallest, for p <= 0), so
+// that no p overflows; a zero makes the mean 0 for p <= 0, its limit.
+void any_power(const Means& m, const Rows& r, double p, size_t column, float* out, double* scratch) {
+  double *scale = scratch, *positive = scale + m.dim, *negative = positive + m.dim;
+  float* row = reinterpret_cast<float*>(negative + m.dim);
+  for (size_t i = 0; i < r.count; ++i) {
+    decode_row(r, i, m.dim, row);
+    for (size_t j = 0; j < m.dim; ++j) {
+      const double x = fabs(static_cast<double>(row[j]));
+      if (i == 0) scale[j] = x, positive[j] = negative[j] = 0;
+      if (p > 0 ? x > scale[j] : x < scale[j]) scale[j] = x;
+    }
+  }
+  for (size_t i = 0; i < r.count; ++i) {
+    decode_row(r, i, m.dim, row);
+    for (size_t j = 0; j < m.dim; ++j) {
+      if (row[j] == 0 || scale[j] == 0) continue;
+      const double x = fabs(static_cast<double>(row[j])) / scale[j];
+      if (p == 0) {
+        positive[j] += log(x);
+        negative[j] += row[j] < 0;
+      } else {
+        (row[j] < 0 ? negative : positive)[j] += pow(x, p);
+      }
+    }
+  }
+  const auto n = static_cast<double>(r.count);
+  const bool even = fmod(p, 2) == 0;
+  for (size_t j = 0; j < m.dim; ++j) {
+    double mean = 0;
+    if (scale[j] == 0) {
+      mean = 0;
+    } else if (p == 0) {
+      const double share = negative[j] / n;
+      const double sign = m.principal ? cos(pi * share) : (share == 0) - (share == 1);
+      mean = sign * exp(positive[j] / n) * scale[j];
+    } else {
+      mean = any_root(positive[j] / n, negative[j] / n, p, even, m.principal) * scale[j];
+    }
+    mean = mean > largest ? largest : mean < -largest ? -largest : mean;
+    put(m, out, column + j, static_cast<float>(mean));
+  }
+}
+
+void reduce(const Means& m, const Rows& r, float* out, double* scratch) {
+  Places at{-1, -1, -1};
+  for (size_t k = 0; k < m.n_powers; ++k) {
+    const double p = m.powers[k];
+    const auto place = static_cast<long>(k);
+    if (p == 1)
+      at.mean = place;
+    else if (p == INFINITY)
+      at.high = place;
+    else if (p == -INFINITY)
+      at.low = place;
+    else if (p >= 2 && p <= 8 && p == floor(p))
+      whole_power(m, r, static_cast<int>(p), k * m.dim, out, scratch);
+    else
+      any_power(m, r, p, k * m.dim, out, scratch);
+  }
+  if (at.low < 0 && at.mean < 0 && at.high < 0) return;
+  switch (r.type) {
+    case Type::float32: return min_mean_max<float>(m, r, at, out);
+    case Type::float16: return min_mean_max<Half>(m, r, at, out);
+    case Type::int8: return min_mean_max<int8_t>(m, r, at, out);
+  }
+}
+
+}  // namespace
+
+#define PMEANS_JOIN(a, b) a##b
+#define PMEANS_KERNEL(isa) PMEANS_JOIN(kernel_, isa)
+#define PMEANS_TEXT(x) #x
+#define PMEANS_NAME(isa) PMEANS_TEXT(isa)
+extern const Kernel PMEANS_KERNEL(PMEANS_ISA) = {"native " PMEANS_NAME(PMEANS_ISA), reduce,
+                                                 decode_row};
+
+}  // namespace pmeans

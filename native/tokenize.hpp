@@ -1,0 +1,179 @@
+// Cutting text into tokens and spelling them as UTF-8, straight from Python's own characters.
+//
+// Python keeps a string as 1, 2 or 4 bytes a character; everything here is a template over that
+// width, so no string is encoded or copied first. `kernels/splitting.py` is the specification,
+// and tests hold the two equal.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "unicode_table.hpp"
+
+namespace pmeans {
+
+enum class Splitting { whitespace, words, words_english, words_elision };
+enum class Kind : uint32_t { other, space, word, mark };
+
+inline uint32_t properties(uint32_t c) {
+  // A string made by foreign code may hold anything: what is no character is "other".
+  return c < 0x110000 ? unicode_entry[unicode_page[c >> 8] * 256 + (c & 255)] : 0;
+}
+inline Kind kind(uint32_t c) { return static_cast<Kind>(properties(c) >> 21 & 3); }
+inline bool is_space(uint32_t c) { return kind(c) == Kind::space; }
+
+inline uint8_t* append_utf8(uint8_t* out, uint32_t c) {
+  if (c < 0x80) {
+    *out++ = static_cast<uint8_t>(c);
+  } else if (c < 0x800) {
+    *out++ = static_cast<uint8_t>(0xC0 | c >> 6);
+    *out++ = static_cast<uint8_t>(0x80 | (c & 63));
+  } else if (c < 0x10000) {
+    *out++ = static_cast<uint8_t>(0xE0 | c >> 12);
+    *out++ = static_cast<uint8_t>(0x80 | (c >> 6 & 63));
+    *out++ = static_cast<uint8_t>(0x80 | (c & 63));
+  } else {
+    *out++ = static_cast<uint8_t>(0xF0 | (c >> 18 & 7));
+    *out++ = static_cast<uint8_t>(0x80 | (c >> 12 & 63));
+    *out++ = static_cast<uint8_t>(0x80 | (c >> 6 & 63));
+    *out++ = static_cast<uint8_t>(0x80 | (c & 63));
+  }
+  return out;
+}
+
+// Apostrophes and hyphens that hold a word together, in the spelling of word spaces; else 0.
+inline uint32_t joiner(uint32_t c) {
+  if (c == '\'' || c == 0x2019) return '\'';
+  if (c == '-' || c == 0x2010 || c == 0x2011) return '-';
+  return 0;
+}
+
+// SIGMA. The lower-case form of a capital sigma depends on where in the word it stands; this is
+// the rule that CPython follows: final if a letter precedes and none follows, not counting marks
+// and the like in between.
+template <class Char>
+uint32_t lower_sigma(const Char* s, size_t n, size_t i) {
+  auto seeks_case = [](uint32_t entry) { return !(entry >> 24 & 1); };
+  bool before = false, after = false;
+  for (size_t j = i; j-- > 0;)
+    if (uint32_t entry = properties(s[j]); seeks_case(entry)) {
+      before = entry >> 23 & 1;
+      break;
+    }
+  for (size_t j = i + 1; j < n; ++j)
+    if (uint32_t entry = properties(s[j]); seeks_case(entry)) {
+      after = entry >> 23 & 1;
+      break;
+    }
+  return before && !after ? 0x3C2 : 0x3C3;
+}
+
+// Writes the token s[0:n] as UTF-8, at most 4 n bytes, and returns how many. `word` tokens have
+// their joiners normalised.
+template <class Char>
+size_t spell(const Char* s, size_t n, bool lower, bool word, uint8_t* out) {
+  uint8_t* const start = out;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t c = s[i];
+    if (c < 0x80) {
+      *out++ = static_cast<uint8_t>(lower && c - 'A' < 26u ? c | 0x20 : c);
+      continue;
+    }
+    if (word)
+      if (const uint32_t plain = joiner(c)) c = plain;
+    if (lower) {
+      if (c == 0x3A3) {
+        c = lower_sigma(s, n, i);
+      } else if (c == 0x130) {
+        *out++ = 'i';
+        c = 0x307;
+      } else if (c < 0x110000) {
+        c = (c + properties(c)) & 0x1FFFFF;
+      }
+    }
+    out = append_utf8(out, c);
+  }
+  return static_cast<size_t>(out - start);
+}
+
+template <class Char, class Emit>
+void split_whitespace(const Char* s, size_t n, Emit&& emit) {
+  for (size_t i = 0;;) {
+    while (i < n && is_space(s[i])) ++i;
+    if (i == n) return;
+    const size_t begin = i;
+    while (i < n && !is_space(s[i])) ++i;
+    emit(begin, i, false);
+  }
+}
+
+// Whether the lower-cased end of s[0:n] is `suffix`, and more stands before it.
+template <class Char>
+bool ends_with(const Char* s, size_t n, std::string_view suffix) {
+  if (n <= suffix.size()) return false;
+  for (size_t k = 0; k < suffix.size(); ++k) {
+    uint32_t c = s[n - suffix.size() + k];
+    c = joiner(c) ? joiner(c) : c;
+    if ((c - 'A' < 26u ? c | 0x20 : c) != static_cast<uint8_t>(suffix[k])) return false;
+  }
+  return true;
+}
+
+template <class Char, class Emit>
+void emit_word(const Char* s, size_t begin, size_t end, Splitting splitting, Emit&& emit) {
+  bool apostrophe = false;
+  for (size_t i = begin; i < end; ++i) apostrophe |= joiner(s[i]) == '\'';
+  if (apostrophe && splitting == Splitting::words_english) {
+    for (std::string_view clitic : {"n't", "'s", "'m", "'d", "'re", "'ve", "'ll"})
+      if (ends_with(s + begin, end - begin, clitic)) {
+        emit(begin, end - clitic.size(), true);
+        emit(end - clitic.size(), end, true);
+        return;
+      }
+  }
+  constexpr std::string_view unsplit = "aujourd'hui";
+  const bool whole = end - begin == unsplit.size() && begin < end &&
+                     (s[begin] == 'a' || s[begin] == 'A') &&
+                     ends_with(s + begin, end - begin, unsplit.substr(1));
+  if (apostrophe && splitting == Splitting::words_elision && !whole) {
+    for (size_t i = begin; i < end; ++i)
+      if (joiner(s[i]) == '\'') {
+        emit(begin, i + 1, true);
+        begin = i + 1;
+      }
+  }
+  emit(begin, end, true);
+}
+
+template <class Char, class Emit>
+void split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
+  auto digit = [](uint32_t c) { return c - '0' < 10u; };
+  auto joins = [&](size_t i) {
+    if (i + 1 >= n || kind(s[i + 1]) != Kind::word) return false;
+    return joiner(s[i]) != 0 ||
+           ((s[i] == '.' || s[i] == ',') && digit(s[i - 1]) && digit(s[i + 1]));
+  };
+  for (size_t i = 0; i < n;) {
+    const Kind first = kind(s[i]);
+    const size_t begin = i++;
+    if (first == Kind::space) continue;
+    if (first == Kind::other) {
+      while (i < n && kind(s[i]) == Kind::mark) ++i;
+      emit(begin, i, false);
+    } else {
+      while (i < n && (kind(s[i]) == Kind::word || kind(s[i]) == Kind::mark || joins(i))) ++i;
+      emit_word(s, begin, i, splitting, emit);
+    }
+  }
+}
+
+// Calls emit(begin, end, is_word) for every token of s[0:n].
+template <class Char, class Emit>
+void split(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
+  if (splitting == Splitting::whitespace)
+    split_whitespace(s, n, emit);
+  else
+    split_words(s, n, splitting, emit);
+}
+
+}  // namespace pmeans

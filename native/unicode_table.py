@@ -1,0 +1,61 @@
+"""Write ``unicode_table.hpp``: what the tokeniser must know of every character.
+
+The facts come from the Python that the module is built for, so that both sides of the border
+agree on what is a space, a letter or a lower-case form. One 32-bit entry a character:
+
+    bits  0-20  distance to the lower-case form, modulo 2**21
+    bits 21-22  0 other, 1 white space, 2 word (letter, number, underscore), 3 mark or format
+    bit  23     has case        bit 24  is skipped when the context of a final sigma is sought
+
+Both stages of the table follow the usual scheme: 256 characters a page, equal pages shared.
+"""
+
+import sys
+import unicodedata
+
+SIGMA = "Σ"
+DOTTED_I = "İ"  # the one character whose lower-case form is two: "i" and U+0307
+
+
+def entry(code: int) -> int:
+    c = chr(code)
+    lowered = c.lower()
+    if len(lowered) != 1:
+        assert c == DOTTED_I, f"{c!r} has a lower-case form of {len(lowered)} characters"
+        lowered = "i"
+    category = unicodedata.category(c)
+    kind = 0
+    if c.isspace():
+        kind = 1
+    elif category[0] in "LN" or c == "_":
+        kind = 2
+    elif category[0] == "M" or category == "Cf":
+        kind = 3
+    # Python does not show these two properties, but its final sigma tells them.
+    cased = (c + SIGMA).lower().endswith("ς")
+    skipped = not cased and ("A" + c + SIGMA).lower().endswith("ς")
+    return (ord(lowered) - code) % 2**21 | kind << 21 | cased << 23 | skipped << 24
+
+
+def main(target: str) -> None:
+    pages: dict[tuple[int, ...], int] = {}
+    index = [
+        pages.setdefault(tuple(entry(start + i) for i in range(256)), len(pages))
+        for start in range(0, sys.maxunicode + 1, 256)
+    ]
+    with open(target, "w", encoding="ascii") as file:
+        file.write(
+            "// Written by unicode_table.py. Do not edit.\n#pragma once\n#include <cstdint>\n"
+        )
+        file.write(f"// Unicode {unicodedata.unidata_version}\n")
+        file.write("namespace pmeans {\ninline constexpr uint8_t unicode_page[] = {")
+        file.write(",".join(map(str, index)))
+        file.write("};\ninline constexpr uint32_t unicode_entry[] = {\n")
+        for page in pages:
+            file.write(",".join(map(str, page)) + ",\n")
+        file.write("};\n}  // namespace pmeans\n")
+    assert len(pages) <= 256, len(pages)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
