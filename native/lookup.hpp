@@ -25,12 +25,17 @@ struct Text {
   int width;  // bytes a character
 };
 
+struct Slot {
+  uint64_t head;  // the word's first eight bytes
+  uint64_t rest;  // 24 bits of the hash, 8 of the length, 32 of the word number
+};
+
 struct Table {
   const uint8_t* words;
   size_t n_bytes;
   const int64_t* offsets;
   size_t n_words;
-  const uint64_t* slots;
+  const Slot* slots;
   size_t n_slots;
   int32_t start;           // row of the first word
   Case letter_case;
@@ -61,18 +66,26 @@ inline size_t home(const Table& table, uint64_t hash) {
   return hash >> (65 - std::bit_width(table.n_slots));
 }
 
+// `bytes` holds the word at its offset, followed by zeros as above.
 inline int64_t find(const Table& table, const Spelling& word, const uint8_t* bytes) {
   constexpr uint64_t empty = ~uint64_t{0};
+  const uint8_t* spelled = bytes + word.offset;
+  uint64_t head;
+  std::memcpy(&head, spelled, 8);
+  const uint64_t rest = word.hash << 40 | std::min<uint64_t>(word.size, 255) << 32;
   for (size_t i = home(table, word.hash); i < table.n_slots; ++i) {
-    const uint64_t slot = table.slots[i];
-    if (slot == empty) return -1;
-    const uint64_t row = slot & 0xFFFFFFFFu;
-    if (slot >> 32 != (word.hash & 0xFFFFFFFFu) || row >= table.n_words) continue;
-    const auto begin = static_cast<uint64_t>(table.offsets[row]);
-    const auto end = static_cast<uint64_t>(table.offsets[row + 1]);
-    if (begin <= end && end <= table.n_bytes && end - begin == word.size &&
-        std::memcmp(table.words + begin, bytes + word.offset, word.size) == 0)
-      return static_cast<int64_t>(row) + table.start;
+    const Slot slot = table.slots[i];
+    if (slot.rest == empty) return -1;
+    const uint64_t number = slot.rest & 0xFFFFFFFFu;
+    if (slot.head != head || slot.rest - number != rest || number >= table.n_words) continue;
+    if (word.size > 8) {
+      const auto begin = static_cast<uint64_t>(table.offsets[number]);
+      const auto end = static_cast<uint64_t>(table.offsets[number + 1]);
+      if (begin > end || end > table.n_bytes || end - begin != word.size ||
+          std::memcmp(table.words + begin, spelled, word.size) != 0)
+        continue;
+    }
+    return static_cast<int64_t>(number) + table.start;
   }
   return -1;
 }
@@ -101,10 +114,13 @@ class Tokens {
     size_t used = 0;
     auto add = [&](std::vector<Spelling>& to, size_t begin, size_t end, bool lower, bool word) {
       // At most 4 bytes a character, and the zeros that the hash wants to see behind a word.
-      const size_t need = used + 4 * (end - begin) + 8;
+      const size_t need = used + 4 * (end - begin) + 16;
       if (bytes_.size() < need) bytes_.resize(2 * need);
       uint8_t* out = bytes_.data() + used;
-      const size_t size = spell(s + begin, end - begin, lower, word, out);
+      size_t size = end - begin;
+      bool ascii = false;
+      if constexpr (sizeof(Char) == 1) ascii = spell_ascii(s + begin, size, n - begin, lower, out);
+      if (!ascii) size = spell(s + begin, size, lower, word, out);
       std::memset(out + size, 0, 8);
       to.push_back({used, size, hash_word(out, size)});
       used += size + 8;

@@ -66,10 +66,10 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
     nb::object table = entry[0];
     auto words = nb::cast<In<uint8_t, 1>>(table.attr("words"));
     auto offsets = nb::cast<In<int64_t, 1>>(table.attr("offsets"));
-    auto slots = nb::cast<In<uint64_t, 1>>(table.attr("slots"));
-    if (offsets.size() < 1 || slots.size() < 8) throw nb::value_error("a word table is too short");
+    auto slots = nb::cast<In<uint64_t, 2>>(table.attr("slots"));
+    if (offsets.size() < 1 || slots.shape(0) < 8 || slots.shape(1) != 2) throw nb::value_error("a word table is too short");
     prepared.push_back({words.data(), words.size(), offsets.data(), offsets.size() - 1,
-                        slots.data(), slots.size(), nb::cast<int32_t>(table.attr("start")),
+                        reinterpret_cast<const Slot*>(slots.data()), slots.shape(0), nb::cast<int32_t>(table.attr("start")),
                         case_of(nb::cast<std::string>(entry[1])), nb::cast<int32_t>(entry[2])});
     arrays.push_back(table);
   }

@@ -20,7 +20,7 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 constexpr int lanes = vector_bytes / 4;
-constexpr int wide = 4;           // vectors in flight: 4 x (min, sum, max) fit the registers
+constexpr int wide = 2;           // vectors in flight: 4 x (min, sum, max) fit the registers
 constexpr size_t run_length = 64; // float32 additions in a row, before float64 takes over
 constexpr double pi = 3.14159265358979323846;
 constexpr double largest = 3.4028234663852886e38;

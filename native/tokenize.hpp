@@ -6,6 +6,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "unicode_table.hpp"
@@ -20,7 +21,10 @@ inline uint32_t properties(uint32_t c) {
   return c < 0x110000 ? unicode_entry[unicode_page[c >> 8] * 256 + (c & 255)] : 0;
 }
 inline Kind kind(uint32_t c) { return static_cast<Kind>(properties(c) >> 21 & 3); }
-inline bool is_space(uint32_t c) { return kind(c) == Kind::space; }
+inline bool is_space(uint32_t c) {
+  // Printable ASCII, which is nearly everything, needs no table.
+  return c - 0x21 >= 0x5E && kind(c) == Kind::space;
+}
 
 inline uint8_t* append_utf8(uint8_t* out, uint32_t c) {
   if (c < 0x80) {
@@ -94,6 +98,23 @@ size_t spell(const Char* s, size_t n, bool lower, bool word, uint8_t* out) {
     out = append_utf8(out, c);
   }
   return static_cast<size_t>(out - start);
+}
+
+// The same for a token of ASCII, eight bytes at a time; `room` bytes may be read from s and
+// n rounded up to eights is written. False if a byte is not ASCII or the room does not suffice.
+inline bool spell_ascii(const uint8_t* s, size_t n, size_t room, bool lower, uint8_t* out) {
+  constexpr uint64_t ones = 0x0101010101010101u, tops = 0x80 * ones;
+  if ((n + 7) / 8 * 8 > room) return false;
+  for (size_t i = 0; i < n; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, s + i, 8);
+    if (eight & tops) return false;
+    // The top bit of each byte tells whether it is at least 'A', and whether it is beyond 'Z'.
+    const uint64_t capitals = (eight + (0x80 - 'A') * ones) & ~(eight + (0x7F - 'Z') * ones) & tops;
+    if (lower) eight |= capitals >> 2;
+    std::memcpy(out + i, &eight, 8);
+  }
+  return true;
 }
 
 template <class Char, class Emit>

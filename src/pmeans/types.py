@@ -32,8 +32,8 @@ class WordTable:
     Attributes:
         words: UTF-8 bytes of all words, one behind the other, (n_bytes,).
         offsets: Word i is ``words[offsets[i]:offsets[i + 1]]``, (n_words + 1,).
-        slots: Open-addressing hash table over the words, (n_slots,) uint64;
-            `pmeans.spaces.index` says how a slot is made.
+        slots: Open-addressing hash table over the words, (n_slots, 2) uint64;
+            `pmeans.kernels.index` says how a slot is made.
         start: Row of the first word in the space's matrix.
     """
 

@@ -6,7 +6,9 @@ in the native core: NumPy makes it, and both cores only look words up.
 - **hash**: 64 bits over the UTF-8 bytes, eight at a time, little-endian, the last block
   filled with zeros (`hash_words`; `native/lookup.hpp` has the same five lines).
 - **home**: the hash's top ``bits`` bits, where ``2**bits`` is at least twice the words.
-- **slot**: ``low 32 bits of the hash << 32 | word number``; all ones is empty.
+- **slot**: two numbers. The first is the word's first eight bytes. The second is ``low 24 bits
+  of the hash << 40 | min(length, 255) << 32 | word number``; all ones is empty. A word of up to
+  eight bytes, as most running words are, is recognised without a look at its spelling.
 - Words lie in the order of their homes, each at its home or the next free slot behind it.
   Nothing wraps around: the slots run past ``2**bits`` instead and end with an empty one.
 """
@@ -39,13 +41,18 @@ def _hash_chunk(words: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.uin
     h = lengths.astype(np.uint64) * _FIRST
     for block in range(0, int(lengths.max(initial=0)), 8):
         active = np.flatnonzero(lengths > block)
-        columns = block + np.arange(8)
-        inside = columns < lengths[active, None]
-        where = np.where(inside, starts[active, None] + columns, 0)
-        eight = np.where(inside, words[where], 0).astype(np.uint8)
-        mixed = (h[active] ^ eight.view("<u8")[:, 0]) * _FACTOR
+        mixed = (h[active] ^ _blocks(words, starts[active], lengths[active], block)) * _FACTOR
         h[active] = mixed ^ (mixed >> _SHIFT)
     return h * _FACTOR
+
+
+def _blocks(words: Bytes, starts: Ints, lengths: Ints, first: int) -> npt.NDArray[np.uint64]:
+    """Return eight bytes of every word, from its byte ``first`` on, filled up with zeros."""
+    columns = first + np.arange(8)
+    inside = columns < lengths[:, None]
+    where = np.where(inside, starts[:, None] + columns, 0)
+    eight = np.where(inside, words[where] if len(words) else 0, 0).astype(np.uint8)
+    return eight.view("<u8")[:, 0]
 
 
 def word_table(words: list[str] | list[bytes], start: int = 0) -> WordTable:
@@ -66,22 +73,31 @@ def table_of(words: Bytes, offsets: Ints, start: int = 0) -> WordTable:
     rank = np.arange(n)
     places = rank + np.maximum.accumulate(homes[order] - rank)
     size = max(1 << bits, int(places[-1]) + 1 if n else 0) + 1
-    slots = np.full(size, EMPTY, dtype=np.uint64)
-    slots[places] = (hashes[order] << _SHIFT) | order.astype(np.uint64)
+    slots = np.full((size, 2), EMPTY, dtype=np.uint64)
+    slots[places, 0] = _blocks(words, offsets[order], np.diff(offsets)[order], 0)
+    slots[places, 1] = _seconds(hashes, np.diff(offsets))[order] | order.astype(np.uint64)
     return WordTable(words, offsets, slots, start)
+
+
+def _seconds(hashes: npt.NDArray[np.uint64], lengths: Ints) -> npt.NDArray[np.uint64]:
+    """Return the second number of every slot, without the word number."""
+    return (hashes << np.uint64(40)) | (np.minimum(lengths, 255).astype(np.uint64) << _SHIFT)
 
 
 def find(table: WordTable, word: str) -> int:
     """Return the word's number within the table, or -1. The native core's loop in Python."""
     spelled = word.encode("utf-8", "surrogatepass")
     key = np.frombuffer(spelled, dtype=np.uint8)
-    value = int(_hash_chunk(key, np.zeros(1, np.int64), np.array([len(key)]))[0])
+    lengths = np.array([len(key)])
+    hashes = _hash_chunk(key, np.zeros(1, np.int64), lengths)
+    second = int(_seconds(hashes, lengths)[0])
     bits = len(table.slots).bit_length() - 1
-    for slot in table.slots[value >> (64 - bits) :].tolist():
+    for place in range(int(hashes[0]) >> (64 - bits), len(table.slots)):
+        slot = int(table.slots[place, 1])
         if slot == int(EMPTY):
             return -1
         i = slot & 0xFFFF_FFFF
-        if slot >> 32 == value & 0xFFFF_FFFF and i < len(table):
+        if slot - i == second and i < len(table):
             begin, end = table.offsets[i : i + 2]
             if bytes(table.words[begin:end]) == spelled:
                 return i

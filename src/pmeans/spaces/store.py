@@ -4,7 +4,7 @@ A store is an ordinary safetensors file, readable by that library, with these te
 
 - ``matrix`` (n_words, dim): F32, F16 or I8; starts at a multiple of 64 bytes.
 - ``scale`` (n_words,) F32: only for I8.
-- ``words.XX`` (n_bytes,) U8, ``offsets.XX`` (n + 1,) I64, ``slots.XX`` (n_slots,) U64: the words
+- ``words.XX`` (n_bytes,) U8, ``offsets.XX`` (n + 1,) I64, ``slots.XX`` (n_slots, 2) U64: the words
   of language XX and the hash table over them (`pmeans.kernels.index`).
 - ``ngrams`` (n_buckets, dim) F32: only for spaces with subwords.
 - ``padding.K`` U8: zeros, up to the next multiple of 64 bytes, because the format knows no holes.
@@ -195,7 +195,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
 def _check_table(table: WordTable) -> None:
     _require(table.words.dtype == np.uint8 and table.words.ndim == 1, "words are no bytes")
     _require(table.offsets.dtype == np.int64 and table.offsets.ndim == 1, "offsets misfit")
-    _require(table.slots.dtype == np.uint64 and table.slots.ndim == 1, "slots misfit")
+    _require(table.slots.dtype == np.uint64 and table.slots.shape[1:] == (2,), "slots misfit")
     _require(len(table.offsets) > 0 and len(table.slots) >= 8, "a table is too short")
     _require(
         table.offsets[0] == 0 and table.offsets[-1] == len(table.words), "words and offsets misfit"
