@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from pmeans import config
-from pmeans.errors import ConfigError
+from pmeans.errors import ConfigError, InputError
+from pmeans.kernels import checked_powers
 from pmeans.types import Root, Scope, Tokenizer
 
 
@@ -42,13 +43,10 @@ class Part:
     powers: tuple[float, ...] = (-math.inf, 1.0, math.inf)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "powers", tuple(float(p) for p in self.powers))
-        if not self.powers:
-            raise ConfigError(f"part {self.space!r}: powers is empty; [-inf, 1, inf] is usual.")
-        if any(math.isnan(p) for p in self.powers):
-            raise ConfigError(f"part {self.space!r}: nan is no power; use a number, inf or -inf.")
-        if len(set(self.powers)) < len(self.powers):
-            raise ConfigError(f"part {self.space!r}: a power stands twice in {list(self.powers)}.")
+        try:
+            object.__setattr__(self, "powers", tuple(checked_powers(self.powers)))
+        except InputError as error:
+            raise ConfigError(f"part {self.space!r}: {error}") from error
 
 
 @dataclass(frozen=True)

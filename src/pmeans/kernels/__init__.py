@@ -24,11 +24,15 @@ __all__ = [
     "Splitting",
     "available_threads",
     "backend",
+    "checked_powers",
     "compose",
     "lookup",
     "power_means",
     "split",
 ]
+
+SMALLEST_POWER = 1e-3
+"""Below it the p-th root, a power of more than a thousand, leaves float64."""
 
 
 def _choose_core() -> Any:
@@ -119,11 +123,7 @@ def power_means(
     """
     _check_matrix(matrix, scale)
     n_words, dim = matrix.shape
-    exponents = [float(p) for p in powers]
-    if not exponents or any(np.isnan(exponents)):
-        raise InputError(f"powers must be numbers, at least one, none of them nan: {exponents}.")
-    if len(set(exponents)) < len(exponents):
-        raise InputError(f"a power stands twice in {exponents}.")
+    exponents = checked_powers(powers)
     if root not in ("signed", "principal"):
         raise InputError(f"root {root!r} is neither 'signed' nor 'principal'.")
     width = len(exponents) * dim
@@ -149,6 +149,22 @@ def power_means(
         shift, factor, out, _threads(n_threads),
     )  # fmt: skip
     return out
+
+
+def checked_powers(powers: Sequence[float]) -> list[float]:
+    """Return the powers as floats, refusing what has no power mean."""
+    exponents = [float(p) for p in powers]
+    if not exponents:
+        raise InputError("the list of powers is empty; [-inf, 1, inf] is usual.")
+    if len(set(exponents)) < len(exponents):
+        raise InputError(f"a power stands twice in {exponents}.")
+    for p in exponents:
+        if np.isnan(p) or 0 < abs(p) < SMALLEST_POWER:
+            raise InputError(
+                f"{p} is no usable power: take inf (max), -inf (min), 0 (geometric mean) or a "
+                f"number of at least {SMALLEST_POWER} in magnitude."
+            )
+    return exponents
 
 
 def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:

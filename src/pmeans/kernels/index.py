@@ -15,6 +15,8 @@ in the native core: NumPy makes it, and both cores only look words up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -58,9 +60,7 @@ def _blocks(words: Bytes, starts: Ints, lengths: Ints, first: int) -> npt.NDArra
 def word_table(words: list[str] | list[bytes], start: int = 0) -> WordTable:
     """Make the table of one language's words, in row order; they must be distinct."""
     encoded = [word if isinstance(word, bytes) else word.encode("utf-8") for word in words]
-    lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return table_of(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets, start)
+    return table_of(*_joined(encoded), start)
 
 
 def table_of(words: Bytes, offsets: Ints, start: int = 0) -> WordTable:
@@ -84,24 +84,38 @@ def _seconds(hashes: npt.NDArray[np.uint64], lengths: Ints) -> npt.NDArray[np.ui
     return (hashes << np.uint64(40)) | (np.minimum(lengths, 255).astype(np.uint64) << _SHIFT)
 
 
-def find(table: WordTable, word: str) -> int:
-    """Return the word's number within the table, or -1. The native core's loop in Python."""
-    spelled = word.encode("utf-8", "surrogatepass")
-    key = np.frombuffer(spelled, dtype=np.uint8)
-    lengths = np.array([len(key)])
-    hashes = _hash_chunk(key, np.zeros(1, np.int64), lengths)
-    second = int(_seconds(hashes, lengths)[0])
+def find(table: WordTable, words: Sequence[str]) -> Ints:
+    """Return each word's number within the table, or -1: the native core's loop in NumPy."""
+    spelled = [word.encode("utf-8", "surrogatepass") for word in words]
+    joined, offsets = _joined(spelled)
+    lengths = np.diff(offsets)
+    hashes = hash_words(joined, offsets)
+    seconds = _seconds(hashes, lengths)
+    found = np.full(len(words), -1, dtype=np.int64)
     bits = len(table.slots).bit_length() - 1
-    for place in range(int(hashes[0]) >> (64 - bits), len(table.slots)):
-        slot = int(table.slots[place, 1])
-        if slot == int(EMPTY):
-            return -1
-        i = slot & 0xFFFF_FFFF
-        if slot - i == second and i < len(table):
-            begin, end = table.offsets[i : i + 2]
-            if bytes(table.words[begin:end]) == spelled:
-                return i
-    return -1
+    places = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    active = np.arange(len(words))
+    while len(active):
+        active = active[places[active] < len(table.slots)]
+        slots = table.slots[places[active], 1]
+        numbers = slots & np.uint64(0xFFFF_FFFF)
+        for i, number in zip(
+            active[slots - numbers == seconds[active]].tolist(),
+            numbers[slots - numbers == seconds[active]].tolist(),
+            strict=True,
+        ):
+            begin, end = table.offsets[number : number + 2] if number < len(table) else (0, -1)
+            if bytes(table.words[begin:end]) == spelled[i]:
+                found[i] = number
+        active = active[(slots != EMPTY) & (found[active] < 0)]
+        places[active] += 1
+    return found
+
+
+def _joined(words: list[bytes]) -> tuple[Bytes, Ints]:
+    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.frombuffer(b"".join(words), dtype=np.uint8), offsets
 
 
 def repeated(words: Bytes, offsets: Ints) -> npt.NDArray[np.bool_]:

@@ -35,15 +35,14 @@ def lookup(
 def _lookup_one(
     tokens: list[list[str]], table: WordTable, case: Case, first_composed: int
 ) -> Found:
-    known: dict[str, int] = {}
+    distinct = list(dict.fromkeys(token for sentence in tokens for token in sentence))
+    rows = dict(zip(distinct, _find(table, case, distinct).tolist(), strict=True))
     unknown_words: dict[str, int] = {}
     ids: list[int] = []
     counts = np.zeros((2, len(tokens)), dtype=np.int64)
     for i, sentence in enumerate(tokens):
         for token in sentence:
-            row = known.get(token)
-            if row is None:
-                row = known[token] = _find(table, case, token)
+            row = rows[token]
             if row < 0 and first_composed >= 0:
                 word = token.lower() if case == "lower" else token
                 row = first_composed + unknown_words.setdefault(word, len(unknown_words))
@@ -54,11 +53,12 @@ def _lookup_one(
     return np.array(ids, np.int32), offsets, counts[1].astype(np.int32), list(unknown_words)
 
 
-def _find(table: WordTable, case: Case, token: str) -> int:
-    row = index.find(table, token.lower() if case == "lower" else token)
-    if row < 0 and case == "cased-then-lower":
-        row = index.find(table, token.lower())
-    return row if row < 0 else row + table.start
+def _find(table: WordTable, case: Case, tokens: list[str]) -> Ints:
+    lowered = [token.lower() for token in tokens] if case != "cased" else tokens
+    found = index.find(table, lowered if case == "lower" else tokens)
+    if case == "cased-then-lower":
+        found = np.where(found >= 0, found, index.find(table, lowered))
+    return np.where(found >= 0, found + table.start, -1)
 
 
 def power_means(

@@ -40,7 +40,8 @@ def power_mean(rows: Array, p: float, root: Root = "signed") -> Doubles:
     magnitude = np.abs(x).max(axis=0) if p > 0 else np.abs(x).min(axis=0)
     scale = np.where(magnitude > 0, magnitude, 1.0)
     mean = _principal if root == "principal" else _signed
-    result = scale * mean(x / scale, p)
+    with np.errstate(over="ignore"):  # below p = 0, a mean near 0 has a root beyond float64
+        result = scale * mean(x / scale, p)
     # ZERO. As one word's value goes to 0, the mean for p <= 0 goes to 0: take the limit.
     return result if p > 0 else np.where(magnitude > 0, result, 0.0)
 
@@ -68,4 +69,5 @@ def _principal(x: Doubles, p: float) -> Doubles:
     if p == 0:
         return np.exp(np.log(z, where=nonzero, out=np.zeros_like(z)).mean(axis=0)).real
     m = np.power(z, p, where=nonzero, out=np.zeros_like(z)).mean(axis=0)
-    return np.power(m, 1 / p, where=m != 0, out=np.zeros_like(m)).real
+    size = np.power(np.abs(m), 1 / p, where=m != 0, out=np.zeros(len(m)))
+    return size * np.cos(np.angle(m) / p)

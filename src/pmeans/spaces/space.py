@@ -176,7 +176,7 @@ class WordSpace:
         # Looked up as a whole: a word of GloVe 840B may hold spaces, which would split it.
         table = self.table(lang)
         for spelled in _spellings(word, self.case):
-            i = index.find(table, spelled)
+            i = int(index.find(table, [spelled])[0])
             if i >= 0:
                 return _single(table.start + i)
         if first_composed < 0:

@@ -1,0 +1,36 @@
+"""Fixtures shared by all tests, and how Hypothesis runs."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+from pmeans.spaces.space import WordSpace
+
+# Timings of a shared machine say nothing about correctness.
+settings.register_profile(
+    "pmeans", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("pmeans")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the real data, or a skip that says where it was sought."""
+    default = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("PMEANS_DATA", default))
+    if not folder.is_dir():
+        pytest.skip(f"needs the real data: no folder {folder}; set PMEANS_DATA")
+    return folder
+
+
+@pytest.fixture
+def toy() -> WordSpace:
+    """Five words in two languages, three dimensions, numbers one can add up in the head."""
+    return WordSpace.from_words(
+        "toy",
+        {"en": ["the", "cat", "sat"], "de": ["die", "katze"]},
+        np.array([[1, -1, 0], [2, 4, -8], [3, 0, 2], [1, -1, 1], [2, 4, -6]], dtype=np.float32),
+    )
