@@ -37,7 +37,7 @@ def quantise_rows(rows: Floats, precision: Precision) -> Array:
         raise InputError(
             f"precision {precision!r} is not one of {', '.join(map(repr, get_args(Precision)))}."
         )
-    low = rows.min(axis=0, initial=np.inf)
+    low = rows.min(axis=0, initial=np.inf).astype(np.float64)
     step = (rows.max(axis=0, initial=-np.inf) - low) / 255
     levels = np.floor((rows - low) / np.where(step > 0, step, 1)).clip(0, 255)
     return levels.astype(np.uint8) if precision == "uint8" else (levels - 128).astype(np.int8)

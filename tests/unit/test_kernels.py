@@ -1,0 +1,231 @@
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from pmeans import kernels
+from pmeans.errors import InputError
+from pmeans.kernels import Splitting, index, split
+from pmeans.kernels.reference import power_mean
+from pmeans.kernels.threads import available_threads
+from pmeans.types import TokenBatch
+
+MATRIX = np.array([[1.0, -1.0], [3.0, 5.0]], dtype=np.float32)
+
+
+def batch(ids, offsets) -> TokenBatch:
+    return TokenBatch(
+        np.array(ids, np.int32), np.array(offsets), np.zeros(len(offsets) - 1, np.int32)
+    )
+
+
+def test_min_mean_max_stand_side_by_side_in_the_order_of_the_powers():
+    got = kernels.power_means(MATRIX, batch([0, 1], [0, 2]), [np.inf, 1, -np.inf])
+    assert got.tolist() == [[3, 5, 2, 2, 1, -1]]
+
+
+def test_a_sentence_without_words_is_zero_and_z_norm_does_not_move_it():
+    shift = factor = np.full(2, 2, np.float32)
+    got = kernels.power_means(MATRIX, batch([0], [0, 0, 1]), [1], shift=shift, factor=factor)
+    assert got.tolist() == [[0, 0], [-2, -6]]
+
+
+# Worked out by hand; p=3 over (-2, -2) is the example of docs/numerics.md.
+@pytest.mark.parametrize(
+    ("values", "p", "root", "expected"),
+    [
+        ([-2, -2], 3, "signed", -2),
+        ([-2, -2], 3, "principal", 1),
+        ([-2, -2], 2, "signed", 2),
+        ([-2, -2], 2, "principal", 2),
+        ([4, 9], 0.5, "signed", 6.25),
+        ([-4, -9], 0.5, "signed", -6.25),
+        ([-4, -9], 0.5, "principal", -6.25),
+        ([-4, 9], 0.5, "principal", (3**2 - 2**2) / 4),
+        ([2, 8], 0, "signed", 4),
+        ([-2, -8], 0, "signed", -4),
+        ([-2, 8], 0, "signed", 0),
+        ([-2, 8], 0, "principal", 0),
+        ([2, 6], -1, "signed", 3),
+        ([2, 0], -1, "signed", 0),
+        ([2, -2], -1, "signed", 0),
+        ([2, 0], 0, "principal", 0),
+    ],
+)
+def test_roots_of_mixed_signs_follow_the_registered_conventions(values, p, root, expected):
+    column = np.array(values, dtype=np.float32)[:, None]
+    got = kernels.power_means(column, batch([0, 1], [0, 2]), [p], root=root)
+    # atol: cos(pi/2) is 6e-17 in float64.
+    assert got[0, 0] == pytest.approx(expected, rel=1e-6, abs=1e-15)
+    assert power_mean(column, p, root)[0] == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_out_may_be_columns_of_a_wider_array():
+    wide = np.full((1, 6), 9, dtype=np.float32)
+    kernels.power_means(MATRIX, batch([0, 1], [0, 2]), [1], out=wide[:, 2:4])
+    assert wide.tolist() == [[9, 9, 2, 2, 9, 9]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"powers": []}, "empty"),
+        ({"powers": [np.nan]}, "no usable power"),
+        ({"powers": [1e-9]}, "no usable power"),
+        ({"powers": [1, 1]}, "twice"),
+        ({"root": "real"}, "neither 'signed' nor 'principal'"),
+        ({"matrix": MATRIX.astype(np.float64)}, "float64"),
+        ({"matrix": MATRIX.T}, "ascontiguousarray"),
+        ({"matrix": MATRIX.astype(np.int8)}, "scale"),
+        ({"scale": np.ones(2, np.float32)}, "only they do"),
+        ({"batch": batch([2], [0, 1])}, "there are 2"),
+        ({"batch": batch([-1], [0, 1])}, "rows -1"),
+        ({"batch": batch([0, 1], [0, 2, 1, 2])}, "offsets must rise"),
+        ({"out": np.zeros((1, 3), np.float32)}, "out must be"),
+        ({"out": np.zeros((1, 2))}, "float64"),
+        ({"out": np.zeros((1, 4), np.float32)[:, ::2]}, "side by side"),
+        ({"shift": np.zeros(2, np.float32)}, "go together"),
+        ({"shift": np.zeros(3, np.float32), "factor": np.zeros(3, np.float32)}, "must be"),
+        ({"composed": np.zeros((1, 3), np.float32)}, "composed"),
+        ({"n_threads": 0}, "at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused_before_compiled_code_sees_them(change, message):
+    arguments = {"matrix": MATRIX, "batch": batch([0], [0, 1]), "powers": [1]} | change
+    with pytest.raises(InputError, match=message):
+        kernels.power_means(
+            arguments.pop("matrix"), arguments.pop("batch"), arguments.pop("powers"), **arguments
+        )
+
+
+def test_read_only_out_is_refused():
+    out = np.zeros((1, 2), np.float32)
+    out.flags.writeable = False
+    with pytest.raises(InputError, match="read-only"):
+        kernels.power_means(MATRIX, batch([0], [0, 1]), [1], out=out)
+
+
+def test_a_sentence_that_is_no_string_is_named():
+    with pytest.raises(InputError, match="sentence 1 is float"):
+        kernels.lookup(["a", np.nan], [], Splitting.WHITESPACE)
+
+
+def test_composed_rows_follow_the_matrix_in_every_number_format():
+    composed = np.array([[10.0, 20.0]], dtype=np.float32)
+    for matrix, scale in [
+        (MATRIX, None),
+        (MATRIX.astype(np.float16), None),
+        (MATRIX.astype(np.int8), np.ones(2, np.float32)),
+    ]:
+        got = kernels.power_means(
+            matrix, batch([1, 2], [0, 2]), [1, np.inf], scale=scale, composed=composed
+        )
+        assert got.tolist() == [[6.5, 12.5, 10, 20]]
+
+
+# Hashes by the published FNV-1a constants, with the sign extension of C's signed char.
+def test_subword_vectors_are_the_mean_of_the_hashed_rows():
+    def fnv(piece: bytes) -> int:
+        h = 2166136261
+        for byte in piece:
+            signed = byte - 256 if byte > 127 else byte
+            h = ((h ^ (signed & 0xFFFFFFFF)) * 16777619) % 2**32
+        return h
+
+    rows = np.random.default_rng(0).normal(size=(97, 4)).astype(np.float32)
+    pieces = ["<ä", "<äb", "äb", "äb>", "b>"]
+    vectors, counts = kernels.compose(["äb", ""], rows, 2, 3)
+    expected = np.mean([rows[fnv(p.encode()) % 97] for p in pieces], axis=0)
+    # rtol: five float32 additions.
+    np.testing.assert_allclose(vectors[0], expected, rtol=1e-6)
+    # "" is "<>": one n-gram of two characters.
+    assert counts.tolist() == [5, 1]
+
+
+def test_words_keep_numbers_hyphens_and_apostrophes_together():
+    text = "Don’t pay $3.50 for e-mail: it's 1,000 €!"
+    assert split(text, Splitting.WORDS) == [
+        "Don't", "pay", "$", "3.50", "for", "e-mail", ":", "it's", "1,000", "€", "!",
+    ]  # fmt: skip
+
+
+def test_english_clitics_are_split_as_in_the_penn_treebank():
+    assert split("It's DON'T we’ll", Splitting.WORDS_ENGLISH) == [
+        "It", "'s", "DO", "N'T", "we", "'ll",
+    ]  # fmt: skip
+
+
+def test_french_elisions_are_cut_behind_the_apostrophe():
+    assert split("L'homme qu’il aujourd'hui", Splitting.WORDS_ELISION) == [
+        "L'", "homme", "qu'", "il", "aujourd'hui",
+    ]  # fmt: skip
+
+
+def test_a_quota_of_the_container_limits_the_threads(tmp_path):
+    (tmp_path / "cpu.max").write_text("50000 100000\n")
+    assert available_threads(tmp_path) == 1
+
+
+def test_no_quota_leaves_the_affinity_mask(tmp_path):
+    (tmp_path / "cpu.max").write_text("max 100000\n")
+    assert available_threads(tmp_path) == len(os.sched_getaffinity(0))
+
+
+def test_calls_from_many_threads_do_not_disturb_each_other():
+    table = index.word_table([f"w{i}" for i in range(1000)])
+    matrix = np.random.default_rng(0).normal(size=(1000, 33)).astype(np.float32)
+    sentences = [" ".join(f"w{(i * j) % 1000}" for j in range(20)) for i in range(500)]
+
+    def encode():
+        (found,) = kernels.lookup(sentences, [(table, "lower", -1)], Splitting.WHITESPACE, 2)
+        return kernels.power_means(matrix, found, [1, np.inf], n_threads=2)
+
+    expected = encode()
+    results = [None] * 8
+
+    def work(k):
+        results[k] = encode()
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_forked_child_can_work_after_its_parent_did():
+    code = """
+import os, numpy as np
+from pmeans import kernels
+from pmeans.types import TokenBatch
+n = 1000
+batch = TokenBatch(np.zeros(n, np.int32), np.arange(n + 1), np.zeros(n, np.int32))
+work = lambda: kernels.power_means(np.ones((1, 8), np.float32), batch, [1], n_threads=4).sum()
+assert work() == 8 * n
+child = os.fork()
+if child == 0:
+    os._exit(0 if work() == 8 * n else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_missing_core_is_said_once_and_numpy_takes_over():
+    code = """
+import sys, warnings
+sys.modules["pmeans._native"] = None
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import pmeans, pmeans.kernels
+print(len(said), said[0].category.__name__, pmeans.kernels.backend())
+"""
+    env = {k: v for k, v in os.environ.items() if k != "PMEANS_KERNELS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "SlowKernelsWarning", "numpy"]

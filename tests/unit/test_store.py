@@ -1,0 +1,137 @@
+import json
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from pmeans.errors import FormatError, StorageError
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
+
+
+def stored(space, tmp_path):
+    save_space(space, tmp_path / "space.safetensors")
+    return open_space(tmp_path / "space.safetensors")
+
+
+def test_a_space_comes_back_as_it_went(toy, tmp_path):
+    back = stored(toy, tmp_path)
+    assert (back.name, back.languages, back.case) == ("toy", ("en", "de"), "lower")
+    assert list(back.words("de")) == ["die", "katze"]
+    np.testing.assert_array_equal(back.matrix, toy.matrix)
+    assert back.row("Katze", "de") == 4
+    assert back.row("cat", "de") == -1
+
+
+def test_int8_subwords_source_and_licence_come_back_too(tmp_path):
+    space = WordSpace.from_words(
+        "s", {"mul": ["ä b", "\u2028"]}, np.array([[127, 1], [2, -127]], np.int8),
+        case="cased", scale=np.array([0.5, 2], np.float32), source="here", licence="CC0-1.0",
+        subwords=Subwords(np.ones((5, 2), np.float32), 3, 6),
+    )  # fmt: skip
+    back = stored(space, tmp_path)
+    assert (back.source, back.licence, back.case) == ("here", "CC0-1.0", "cased")
+    assert list(back.words("xx")) == ["ä b", "\u2028"]
+    assert back.vector("ä b", "xx").tolist() == [63.5, 0.5]
+    assert back.vector("new", "xx").tolist() == [1, 1]
+    assert (back.subwords.minn, back.subwords.maxn) == (3, 6)
+
+
+def test_the_official_library_reads_a_store(toy, tmp_path):
+    stored(toy, tmp_path)
+    tensors = safetensors.numpy.load_file(tmp_path / "space.safetensors")
+    np.testing.assert_array_equal(tensors["matrix"], toy.matrix)
+    assert bytes(tensors["words.de"]) == b"diekatze"
+
+
+def test_the_matrix_is_mapped_aligned_and_read_only(toy, tmp_path):
+    matrix = stored(toy, tmp_path).matrix
+    assert matrix.ctypes.data % 64 == 0
+    assert not matrix.flags.writeable
+    assert not matrix.flags.owndata
+
+
+def test_equal_spaces_have_equal_bytes(toy, tmp_path):
+    save_space(toy, tmp_path / "a")
+    save_space(open_space(tmp_path / "a"), tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def changed(toy, tmp_path, **metadata):
+    path = tmp_path / "space.safetensors"
+    save_space(toy, path)
+    tensors, old = map_tensors(path)
+    write_tensors(tmp_path / "changed", tensors, old | metadata)
+    return tmp_path / "changed"
+
+
+def test_a_newer_format_asks_for_an_upgrade(toy, tmp_path):
+    with pytest.raises(FormatError, match=r"format version 2, this pmeans reads 1\. Upgrade"):
+        open_space(changed(toy, tmp_path, version="2"))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"format": "other"}, "pmeans spaces convert"),
+        ({"languages": "[]"}, "no language"),
+        ({"languages": '["en"]'}, "3 words for 5 vectors"),
+        ({"languages": '["en", "fr"]'}, "words.fr' is missing"),
+        ({"languages": "{"}, "damaged"),
+        ({"case": "upper"}, "unknown case"),
+    ],
+)
+def test_a_store_that_contradicts_itself_is_refused(toy, tmp_path, metadata, message):
+    with pytest.raises(FormatError, match=message):
+        open_space(changed(toy, tmp_path, **metadata))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(StorageError, match=r"no file '.*gone\.safetensors'"):
+        open_space(tmp_path / "gone.safetensors")
+
+
+@pytest.mark.parametrize("length", [0, 7, 8, 100, 1000])
+def test_a_file_cut_short_is_refused(toy, tmp_path, length):
+    path = tmp_path / "space.safetensors"
+    save_space(toy, path)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(FormatError):
+        open_space(path)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]},
+        {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]},
+        {"dtype": "F32", "shape": [2**62, 4], "data_offsets": [0, 0]},
+        {"dtype": "F99", "shape": [1], "data_offsets": [0, 4]},
+        {"dtype": "F32", "shape": "x", "data_offsets": [0, 4]},
+        {"dtype": "F32", "shape": [1], "data_offsets": [2, 6]},
+        {"dtype": "F32"},
+        [],
+    ],
+)
+def test_a_header_that_points_outside_the_file_is_refused(tmp_path, entry):
+    header = json.dumps({"matrix": entry}).encode()
+    header += b" " * (-len(header) % 8)
+    path = tmp_path / "bad"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(8))
+    with pytest.raises(FormatError, match="damaged"):
+        map_tensors(path)
+
+
+def test_a_full_disk_leaves_the_old_store(toy, tmp_path, monkeypatch):
+    path = tmp_path / "space.safetensors"
+    save_space(toy, path)
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(StorageError, match=r"No space left on device.*untouched"):
+        save_space(toy, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["space.safetensors"]
