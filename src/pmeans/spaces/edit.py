@@ -1,0 +1,226 @@
+"""Make a word space from others: shorter, pruned, merged, quantised, renamed.
+
+Every function returns a new `WordSpace` and leaves its argument alone; words keep their
+(language, word) keys and their order. What happens to subwords:
+
+- `limit`, `prune`, `quantise` and `rename` keep them. A word that `limit` or `prune` takes away
+  is then composed from its n-grams like any other unknown word.
+- `merge` keeps them only where all spaces share the very same ones, and drops them otherwise: the
+  n-grams of one space say nothing about the words of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans import kernels
+from pmeans.errors import InputError
+from pmeans.kernels import Splitting, index
+from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
+from pmeans.types import Array, Floats, Ints, WordTable
+
+Mask = npt.NDArray[np.bool_]
+Precision = Literal["float32", "float16", "int8"]
+_ROWS = 65536  # decoded at a time: 75 MB at 300 columns
+_SENTENCES = 8192
+
+
+def rename(space: WordSpace, name: str) -> WordSpace:
+    """Return the same vectors under another name."""
+    if not name:
+        raise InputError("a word space needs a name, and '' is none.")
+    return replace(space, name=name, path="")
+
+
+def limit(space: WordSpace, n: int) -> WordSpace:
+    """Keep the first ``n`` words of each language, in most files the commonest."""
+    if n < 1:
+        raise InputError(f"cannot limit a space to {n} words; give at least 1.")
+    return _kept(space, {lang: np.arange(len(t)) < n for lang, t in space.tables.items()})
+
+
+def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
+    """Keep the words that these words are looked up as, and no others.
+
+    Args:
+        space: The space; its treatment of case is applied.
+        words: For each language that stays, the words that stay, in any order and however often;
+            those that the space does not have are passed over. Languages not named here go.
+    """
+    if not words:
+        raise InputError(f"no language of {space.name!r} would stay; name at least one.")
+    wanted: dict[str, set[bytes]] = {}
+    for lang, listed in words.items():
+        space.table(lang)  # refuses a language that the space does not have
+        key = lang if lang in space.tables else ANY_LANGUAGE
+        wanted.setdefault(key, set()).update(_spelled(listed, space))
+    masks = {}
+    for lang, table in space.tables.items():
+        if lang in wanted:
+            spelled = (word in wanted[lang] for word in _each(table))
+            masks[lang] = np.fromiter(spelled, dtype=np.bool_, count=len(table))
+    return _kept(space, masks)
+
+
+def count_words(
+    space: WordSpace, sentences: Iterable[str], lang: str, splitting: Splitting
+) -> dict[str, int]:
+    """Count how often the words of a space occur in a corpus, which is read as a stream.
+
+    Returns:
+        Occurrences of each word that occurs, in row order. `prune` takes it as it is.
+    """
+    table = space.table(lang)
+    counts = np.zeros(len(table), dtype=np.int64)
+    stream = iter(sentences)
+    while some := list(islice(stream, _SENTENCES)):
+        (found,) = kernels.lookup(some, [(table, space.case, -1)], splitting)
+        counts += np.bincount(found.ids - table.start, minlength=len(table))
+    return {table[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
+
+
+def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
+    """Put several languages, or several vocabularies of one language, into one space.
+
+    The spaces must have the same number of columns and treat case alike. Where a word of a
+    language occurs in several, the first space wins; ``sum(map(len, spaces)) - len(merged)``
+    words were passed over. Spaces of different precision become float32.
+    """
+    if not spaces:
+        raise InputError("there is no space to merge; give at least one.")
+    first = spaces[0]
+    for other in spaces[1:]:
+        if other.dim != first.dim:
+            raise InputError(
+                f"cannot merge {first.name!r} with {first.dim} columns and {other.name!r} with "
+                f"{other.dim}; a recipe can concatenate them instead."
+            )
+        if other.case != first.case:
+            raise InputError(
+                f"cannot merge {first.name!r} with case {first.case!r} and {other.name!r} with "
+                f"case {other.case!r}; convert one of them with the other's case."
+            )
+    if len({space.matrix.dtype for space in spaces}) > 1:
+        spaces = [quantise(space, "float32") for space in spaces]
+    tables: dict[str, WordTable] = {}
+    taken: list[tuple[WordSpace, Array]] = []
+    start = 0
+    for lang in dict.fromkeys(lang for space in spaces for lang in space.tables):
+        having = [space for space in spaces if lang in space.tables]
+        words, offsets = _joined([space.tables[lang] for space in having])
+        new = ~index.repeated(words, offsets)
+        tables[lang] = _table(words, offsets, new, start)
+        start += len(tables[lang])
+        borders = np.cumsum([len(space.tables[lang]) for space in having])[:-1]
+        for space, mask in zip(having, np.split(new, borders), strict=True):
+            taken.append((space, space.tables[lang].start + np.flatnonzero(mask)))
+    matrix = np.empty((start, first.dim), dtype=spaces[0].matrix.dtype)
+    start = 0
+    for space, rows in taken:
+        matrix[start : start + len(rows)] = space.matrix[rows]
+        start += len(rows)
+    scales = [space.scale[rows] for space, rows in taken if space.scale is not None]
+    return WordSpace(
+        name,
+        matrix,
+        tables,
+        first.case,
+        np.concatenate(scales) if scales else None,
+        first.subwords if all(s.subwords is first.subwords for s in spaces) else None,
+        "; ".join(dict.fromkeys(space.source for space in spaces if space.source)),
+        "; ".join(dict.fromkeys(space.licence for space in spaces if space.licence)),
+    )
+
+
+def quantise(space: WordSpace, precision: Precision) -> WordSpace:
+    """Store the vectors as ``"float32"``, ``"float16"`` or ``"int8"``.
+
+    An int8 row is ``rint(x / scale)`` with ``scale = max|x| / 127``. Float16 rounds to nearest and
+    refuses numbers that it cannot hold. N-gram vectors stay float32.
+    """
+    if precision not in ("float32", "float16", "int8"):
+        raise InputError(f"unknown precision {precision!r}; take float32, float16 or int8.")
+    if space.matrix.dtype == precision:
+        return space
+    matrix = np.empty(space.matrix.shape, dtype=precision)
+    scale = np.empty(len(space), dtype=np.float32) if precision == "int8" else None
+    for chunk in _chunks(len(space)):
+        rows = space.rows(chunk)
+        largest = np.abs(rows).max(axis=1, initial=0)
+        if scale is not None:
+            _refuse(space, chunk, rows, ~np.isfinite(largest), "int8 has no code for")
+            scale[chunk] = largest / np.float32(127)
+            step = np.where(scale[chunk] > 0, scale[chunk], 1)[:, None]
+            # A row near the smallest float32 has a scale that rounds far down: hence the clip.
+            matrix[chunk] = np.clip(np.rint(rows / step), -127, 127)
+        elif precision == "float16":
+            # From 65520 on, rounding to nearest gives infinity.
+            _refuse(space, chunk, rows, ~(largest < 65520), "float16 ends at 65504 and cannot hold")
+            matrix[chunk] = rows
+        else:
+            matrix[chunk] = rows
+    return replace(space, matrix=matrix, scale=scale, path="")
+
+
+def _refuse(space: WordSpace, chunk: slice, rows: Floats, bad: Mask, why: str) -> None:
+    if not bad.any():
+        return
+    i = int(np.argmax(bad))
+    value = rows[i][np.argmax(np.abs(rows[i]))]
+    for lang, table in space.tables.items():
+        if table.start <= chunk.start + i < table.start + len(table):
+            word = table[chunk.start + i - table.start]
+            raise InputError(
+                f"{why} {value}, a number in the vector of {word!r} ({lang}) in {space.name!r}; "
+                "keep float32, or prune the word."
+            )
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    return (slice(low, min(low + _ROWS, n)) for low in range(0, n, _ROWS))
+
+
+def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
+    """Keep the marked words of each language, and no others; masks follow the row order."""
+    tables: dict[str, WordTable] = {}
+    rows = [np.empty(0, dtype=np.int64)]
+    start = 0
+    for lang, mask in masks.items():
+        table = space.tables[lang]
+        tables[lang] = _table(table.words, table.offsets, mask, start)
+        start += len(tables[lang])
+        rows.append(table.start + np.flatnonzero(mask))
+    which = np.concatenate(rows)
+    scale = None if space.scale is None else space.scale[which]
+    return replace(space, matrix=space.matrix[which], tables=tables, scale=scale, path="")
+
+
+def _table(words: Array, offsets: Ints, mask: Mask, start: int) -> WordTable:
+    lengths = np.diff(offsets)
+    kept = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
+    return index.table_of(words[np.repeat(mask, lengths)], kept, start)
+
+
+def _joined(tables: Sequence[WordTable]) -> tuple[Array, Ints]:
+    lengths = [np.diff(table.offsets) for table in tables]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    return np.concatenate([table.words for table in tables]), offsets
+
+
+def _each(table: WordTable) -> Iterator[bytes]:
+    spelled = table.words.tobytes()
+    return (spelled[begin:end] for begin, end in pairwise(table.offsets.tolist()))
+
+
+def _spelled(words: Iterable[str], space: WordSpace) -> Iterator[bytes]:
+    for word in words:
+        if space.case != "lower":
+            yield word.encode("utf-8", "surrogatepass")
+        if space.case != "cased":
+            yield word.lower().encode("utf-8", "surrogatepass")

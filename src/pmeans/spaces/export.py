@@ -1,0 +1,96 @@
+"""Write word spaces in the formats that other programs read.
+
+Numbers are written as float32, whatever the space stores, and reading the file again gives the
+very same float32: text has the shortest decimals that do, binary has the bits. These formats
+know words and vectors only; subwords, case, source and licence stay behind.
+
+A word that a format cannot hold is found before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from pmeans.errors import FormatError, InputError
+from pmeans.files import replacing
+from pmeans.spaces.space import WordSpace
+from pmeans.types import Array, Floats, WordTable
+
+_ROWS = 4096  # decoded at a time
+
+
+def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: bool = False) -> None:
+    """Write one line a word: the word, a space, its numbers with spaces between them.
+
+    Args:
+        space: What to write.
+        path: Where to; a file that is there is replaced when the new one is complete.
+        header: Begin with a line ``n_words dim``, as word2vec and fastText do; GloVe has none.
+        suffix: Append ``_en`` and the like to every word, as the paper's cross-lingual files do;
+            a space of several languages must.
+    """
+    _check(space, suffix, b"\n")
+    with replacing(path) as file:
+        if header:
+            _write_header(file, space)
+        for word, vector in _entries(space, suffix):
+            # NumPy prints a float32 with as few digits as tell it from its neighbours.
+            file.write(word + b" " + " ".join(map(str, vector)).encode() + b"\n")
+
+
+def to_word2vec_binary(space: WordSpace, path: str | Path, suffix: bool = False) -> None:
+    """Write word2vec's binary format: ``n_words dim``, then words and little-endian float32.
+
+    Args:
+        space: What to write.
+        path: Where to; a file that is there is replaced when the new one is complete.
+        suffix: As in `to_text`.
+    """
+    _check(space, suffix, b" \n")
+    with replacing(path) as file:
+        _write_header(file, space)
+        for word, vector in _entries(space, suffix):
+            file.write(word + b" " + vector.astype("<f4").tobytes() + b"\n")
+
+
+def _write_header(file: IO[bytes], space: WordSpace) -> None:
+    file.write(f"{len(space)} {space.dim}\n".encode())
+
+
+def _entries(space: WordSpace, suffix: bool) -> Iterator[tuple[bytes, Floats]]:
+    ends = ((f"_{lang}".encode() if suffix else b"", t) for lang, t in space.tables.items())
+    words = chain.from_iterable(_words(table, end) for end, table in ends)
+    chunks = (space.rows(slice(low, low + _ROWS)) for low in range(0, len(space), _ROWS))
+    return zip(words, chain.from_iterable(chunks), strict=True)
+
+
+def _words(table: WordTable, end: bytes) -> Iterator[bytes]:
+    for i in range(len(table)):
+        yield _word(table, i) + end
+
+
+def _word(table: WordTable, i: int) -> bytes:
+    return table.words[table.offsets[i] : table.offsets[i + 1]].tobytes()
+
+
+def _check(space: WordSpace, suffix: bool, separators: bytes) -> None:
+    if len(space.tables) > 1 and not suffix:
+        raise InputError(
+            f"{space.name!r} has {len(space.tables)} languages ({', '.join(space.tables)}), and "
+            "without a suffix their words would mix; ask for suffix=True."
+        )
+    for lang, table in space.tables.items():
+        bad: Array = np.flatnonzero(np.isin(table.words, list(separators)))
+        holders = np.searchsorted(table.offsets, bad[:1], side="right") - 1
+        empty = np.flatnonzero(np.diff(table.offsets) == 0)
+        for i in (*holders.tolist(), *empty[:1].tolist()):
+            raise FormatError(
+                f"the format cannot hold the word {table[i]!r} ({lang}) of {space.name!r}: words "
+                f"must not be empty or contain {' or '.join(map(repr, separators.decode()))}. "
+                "Prune the space first."
+            )
