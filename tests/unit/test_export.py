@@ -84,7 +84,10 @@ def test_binary_takes_the_suffix_too(bilingual, tmp_path):
     ("write", "word"),
     [
         (to_text, "line\nfeed"),
+        (to_text, " cat"),
+        (to_text, "cat\t"),
         (to_text, ""),
+        (to_word2vec_binary, ""),
         (to_word2vec_binary, "New York"),
         (to_word2vec_binary, "line\nfeed"),
     ],

@@ -90,7 +90,7 @@ def test_the_empty_word_is_refused_plainly(space):
 
 
 def test_a_zero_vector_has_no_neighbours(space):
-    with pytest.raises(InputError, match="the vector of 'zero' .* is zero"):
+    with pytest.raises(InputError, match=r"the vector of 'zero' .* is zero"):
         neighbours(space, "zero", "en")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from pmeans.errors import FormatError, InputError
 from pmeans.files import replacing
 from pmeans.spaces.space import WordSpace
-from pmeans.types import Array, Floats, WordTable
+from pmeans.types import Floats, WordTable
 
 _ROWS = 4096  # decoded at a time
 
@@ -34,7 +34,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
         suffix: Append ``_en`` and the like to every word, as the paper's cross-lingual files do;
             a space of several languages must.
     """
-    _check(space, suffix, b"\n")
+    _check(space, suffix, nowhere=b"\n", not_at_ends=b" \t\r")
     with replacing(path) as file:
         if header:
             _write_header(file, space)
@@ -51,7 +51,7 @@ def to_word2vec_binary(space: WordSpace, path: str | Path, suffix: bool = False)
         path: Where to; a file that is there is replaced when the new one is complete.
         suffix: As in `to_text`.
     """
-    _check(space, suffix, b" \n")
+    _check(space, suffix, nowhere=b" \n")
     with replacing(path) as file:
         _write_header(file, space)
         for word, vector in _entries(space, suffix):
@@ -78,19 +78,23 @@ def _word(table: WordTable, i: int) -> bytes:
     return table.words[table.offsets[i] : table.offsets[i + 1]].tobytes()
 
 
-def _check(space: WordSpace, suffix: bool, separators: bytes) -> None:
+def _check(space: WordSpace, suffix: bool, nowhere: bytes, not_at_ends: bytes = b"") -> None:
     if len(space.tables) > 1 and not suffix:
         raise InputError(
             f"{space.name!r} has {len(space.tables)} languages ({', '.join(space.tables)}), and "
             "without a suffix their words would mix; ask for suffix=True."
         )
     for lang, table in space.tables.items():
-        bad: Array = np.flatnonzero(np.isin(table.words, list(separators)))
-        holders = np.searchsorted(table.offsets, bad[:1], side="right") - 1
-        empty = np.flatnonzero(np.diff(table.offsets) == 0)
-        for i in (*holders.tolist(), *empty[:1].tolist()):
+        words, offsets = table.words, table.offsets
+        bad = np.diff(offsets) == 0
+        full = np.flatnonzero(~bad)
+        for ends in (offsets[full], offsets[full + 1] - 1):
+            bad[full] |= np.isin(words[ends], list(not_at_ends))
+        inside = np.flatnonzero(np.isin(words, list(nowhere)))
+        bad[np.searchsorted(offsets, inside, side="right") - 1] = True
+        if bad.any():
             raise FormatError(
-                f"the format cannot hold the word {table[i]!r} ({lang}) of {space.name!r}: words "
-                f"must not be empty or contain {' or '.join(map(repr, separators.decode()))}. "
+                f"the format cannot hold the word {table[int(np.argmax(bad))]!r} ({lang}) of "
+                f"{space.name!r}, because it is empty or because of the white space in it. "
                 "Prune the space first."
             )
