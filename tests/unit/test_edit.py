@@ -185,7 +185,7 @@ def test_int8_is_the_nearest_of_127_steps_to_the_largest():
 
 
 def test_int8_survives_the_smallest_numbers():
-    tiny = np.array([[1e-45, 0], [2.7e-43, -2.7e-43]], dtype=np.float32)
+    tiny = np.array([[1e-45, 0], [2.662e-43, -2.662e-43]], dtype=np.float32)
     small = quantise(WordSpace.from_words("s", {"en": ["a", "b"]}, tiny), "int8")
     assert (np.sign(small.matrix[1]) == [1, -1]).all()
 

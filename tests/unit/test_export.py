@@ -84,6 +84,7 @@ def test_binary_takes_the_suffix_too(bilingual, tmp_path):
     ("write", "word"),
     [
         (to_text, "line\nfeed"),
+        (to_text, "\nfeed"),
         (to_text, " cat"),
         (to_text, "cat\t"),
         (to_text, ""),
