@@ -29,13 +29,13 @@ def test_spaces_live_where_pmeans_home_says(folder):
 
 def test_pmeans_home_may_begin_with_a_tilde(monkeypatch):
     monkeypatch.setenv("PMEANS_HOME", "~/vectors")
-    assert home() == Path.home() / "vectors"
+    assert home() == Path.home() / "vectors" / "spaces"
 
 
 def test_without_it_they_live_in_the_users_cache(monkeypatch):
     monkeypatch.delenv("PMEANS_HOME")
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache/me")
-    assert home() == Path("/var/cache/me/pmeans")
+    assert home() == Path("/var/cache/me/pmeans/spaces")
 
 
 @pytest.mark.parametrize("cache", [None, "", "relative"])
@@ -44,7 +44,7 @@ def test_a_cache_that_is_not_absolute_is_ignored(monkeypatch, cache):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if cache is not None:
         monkeypatch.setenv("XDG_CACHE_HOME", cache)
-    assert home() == Path.home() / ".cache" / "pmeans"
+    assert home() == Path.home() / ".cache" / "pmeans" / "spaces"
 
 
 def test_nothing_is_installed_before_the_folder_exists():

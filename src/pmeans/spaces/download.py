@@ -43,7 +43,7 @@ def fetch(
 
     Args:
         name: A name of the catalogue, with its language where it has one.
-        library: Where to install, in place of `pmeans.spaces.library.home`.
+        library: The folder to install it in, in place of `pmeans.spaces.library.home`.
         progress: Told about the bytes as they come.
         report: Given the `ReadReport` of the conversion.
         read: In place of `pmeans.spaces.readers.read_space`.

@@ -23,18 +23,18 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
 def home() -> Path:
-    """Return the folder of all that pmeans keeps: ``$PMEANS_HOME``, or one in the user's cache."""
+    """Return the folder of spaces: in ``$PMEANS_HOME``, or in the user's cache."""
     chosen = os.environ.get("PMEANS_HOME")
     if chosen:
-        return Path(chosen).expanduser()
+        return Path(chosen).expanduser() / "spaces"
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG specification has programs ignore a path that is not absolute.
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "pmeans"
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "pmeans" / "spaces"
 
 
 def installed() -> list[Path]:
     """Return the files of the installed spaces, sorted by name."""
-    return sorted((home() / "spaces").glob(f"*{_SUFFIX}"))
+    return sorted(home().glob(f"*{_SUFFIX}"))
 
 
 def path_of(name: str, folder: Path | None = None) -> Path:
@@ -49,7 +49,7 @@ def path_of(name: str, folder: Path | None = None) -> Path:
             f"{name!r} cannot name a word space: take letters, digits, '.', '_' and '-', "
             "and do not begin with '.' or '-'."
         )
-    return (folder or home()) / "spaces" / f"{name}{_SUFFIX}"
+    return (folder or home()) / f"{name}{_SUFFIX}"
 
 
 def find_space(name_or_path: str | Path) -> WordSpace:
