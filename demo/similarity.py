@@ -12,7 +12,5 @@ cosines = unit @ unit.T
 np.fill_diagonal(cosines, -1)
 print(f"{len(rows)} sentences of three languages in one space of {vectors.shape[1]} columns:")
 for i, j in enumerate(cosines.argmax(axis=1)):
-    here, there = rows[i], rows[j]
-    print(
-        f"  {here['lang']}  {here['text']:<36} {cosines[i, j]:.2f}  {there['lang']}  {there['text']}"
-    )
+    here, there = (f"{row['lang']}  {row['text']}" for row in (rows[i], rows[j]))
+    print(f"  {here:<40} {cosines[i, j]:.2f}  {there}")

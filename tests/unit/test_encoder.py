@@ -220,3 +220,13 @@ def test_importing_pmeans_loads_nothing_heavy():
     code = f"import sys, pmeans; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_vectors_with_nan_make_no_space():
+    with pytest.raises(InputError, match="NaN or infinity"):
+        WordSpace.from_words("bad", {"en": ["a"]}, [[np.nan]])
+
+
+def test_words_and_vectors_must_be_as_many():
+    with pytest.raises(InputError, match=r"1 words for vectors \(2, 1\)"):
+        WordSpace.from_words("bad", {"en": ["a"]}, [[1], [2]])

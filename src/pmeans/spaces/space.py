@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError
@@ -67,7 +68,7 @@ class WordSpace:
         cls,
         name: str,
         words: Mapping[str, Sequence[str]],
-        matrix: Array,
+        matrix: npt.ArrayLike,
         **rest: object,
     ) -> WordSpace:
         """Make a space from lists of words.
@@ -75,7 +76,8 @@ class WordSpace:
         Args:
             name: What recipes call the space.
             words: The distinct words of each language, in row order.
-            matrix: (n_words, dim), the languages' rows one below the other.
+            matrix: (n_words, dim), the languages' rows one below the other; what is not float16
+                or int8 becomes float32.
             rest: Further attributes of `WordSpace`.
         """
         tables: dict[str, WordTable] = {}
@@ -83,9 +85,14 @@ class WordSpace:
         for language, listed in words.items():
             tables[language] = index.word_table(list(listed), start)
             start += len(listed)
-        if start != len(matrix):
-            raise InputError(f"{start} words for {len(matrix)} vectors in space {name!r}.")
-        return cls(name, np.ascontiguousarray(matrix), tables, **rest)  # type: ignore[arg-type]
+        vectors = np.ascontiguousarray(matrix)
+        if vectors.dtype not in (np.float16, np.int8):
+            vectors = vectors.astype(np.float32, copy=False)
+        if vectors.ndim != 2 or start != len(vectors):
+            raise InputError(f"{start} words for vectors {vectors.shape} in space {name!r}.")
+        if not np.isfinite(vectors).all():
+            raise InputError(f"the vectors of space {name!r} hold NaN or infinity.")
+        return cls(name, vectors, tables, **rest)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         """Return the number of words, over all languages."""

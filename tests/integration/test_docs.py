@@ -1,0 +1,33 @@
+"""Every snippet in the README and the docs runs, in a folder with the demo's files."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
+    for name in ("vectors.txt", "sentences.tsv"):
+        shutil.copy(ROOT / "demo" / name, tmp_path)
+    snippets = FENCE.findall(page.read_text(encoding="utf-8"))
+    assert {language for language, _ in snippets} <= {*RUN, "toml", "text"}
+    # A page's Python is one program: later snippets use what earlier ones made.
+    python = "".join(code for language, code in snippets if language == "python")
+    shell = "".join(code for language, code in snippets if language == "sh")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for language, code in (("python", python), ("sh", shell)):
+        done = subprocess.run(
+            RUN[language], input=code, text=True, cwd=tmp_path, capture_output=True,
+            env=os.environ | {"PATH": path, "PMEANS_HOME": str(tmp_path / "home")}, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{page.name}, {language}:\n{done.stderr}"

@@ -1,0 +1,27 @@
+import types
+
+import pmeans
+
+NAMES = {
+    "Part", "PmeansError", "PowerMeanEncoder", "Recipe", "WordSpace", "__version__", "load",
+    "open_space", "read_space", "save", "save_space",
+}  # fmt: skip
+
+
+def test_the_public_names_are_these_and_no_others():
+    assert set(pmeans.__all__) == NAMES
+    leaked = {
+        name
+        for name, value in vars(pmeans).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert leaked <= NAMES
+
+
+def test_every_public_name_is_documented():
+    for name in NAMES - {"__version__"}:
+        thing = getattr(pmeans, name)
+        assert thing.__doc__, name
+        for attribute, value in vars(thing).items() if isinstance(thing, type) else ():
+            if not attribute.startswith("_") and callable(value):
+                assert value.__doc__, f"{name}.{attribute}"
