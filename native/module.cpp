@@ -117,11 +117,25 @@ Type type_of(const Matrix& matrix) {
   return matrix.dtype().bits == 16 ? Type::float16 : Type::float32;
 }
 
+// The same complaints as the NumPy core's.
+void check_batch(const In<int32_t, 1>& ids, const In<int64_t, 1>& offsets, size_t n_rows) {
+  const size_t n = offsets.size();
+  const int64_t* offset = offsets.data();
+  bool rises = n > 0 && offset[0] == 0 && offset[n - 1] == static_cast<int64_t>(ids.size());
+  for (size_t i = 1; i < n; ++i) rises &= offset[i - 1] <= offset[i];
+  if (!rises) throw nb::value_error("the batch's offsets must rise from 0 to the number of ids.");
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (ids.data()[i] < 0 || static_cast<size_t>(ids.data()[i]) >= n_rows)
+      throw nb::value_error(("the batch names row " + std::to_string(ids.data()[i]) +
+                             "; there are " + std::to_string(n_rows) + ".").c_str());
+}
+
 void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
                       std::optional<In<float, 2>> composed, In<int32_t, 1> ids,
                       In<int64_t, 1> offsets, std::vector<double> powers, bool principal,
                       std::optional<In<float, 1>> shift, std::optional<In<float, 1>> factor, Out out,
                       int n_threads, std::string isa) {
+  check_batch(ids, offsets, matrix.shape(0) + (composed ? composed->shape(0) : 0));
   const Kernel& kernel = kernel_named(isa);
   const Type type = type_of(matrix);
   const size_t n_words = matrix.shape(0), dim = matrix.shape(1);

@@ -225,9 +225,9 @@ class PowerMeanEncoder:
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
                 rows = np.empty((len(which), self.dim), dtype=np.float32)
-                known = self._encode_language([texts[i] for i in which], code, None, rows, None)
-                for part, columns, any_known in zip(parts, self._columns, known, strict=True):
-                    part.add(rows[any_known, columns])
+                batches = self._encode_language([texts[i] for i in which], code, None, rows, None)
+                for part, columns, batch in zip(parts, self._columns, batches, strict=True):
+                    part.add(rows[batch.known > 0, columns])
         if not moments:
             raise InputError("z-norm needs at least one sentence to be fitted on.")
         fitted = {
@@ -305,8 +305,9 @@ class PowerMeanEncoder:
         statistics: Statistics | None,
         out: Floats,
         n_threads: int | None,
-    ) -> list[Array]:
-        """Write the rows of one language's sentences; return for each part which have a word."""
+    ) -> list[TokenBatch]:
+        """Write the rows of one language's sentences; return the batch of each part."""
+        n_threads = n_threads or kernels.available_threads()
         found = self._lookup(texts, lang, n_threads)
         composed = {name: self.spaces[name].compose(batch) for name, batch in found.items()}
         shift = statistics.mean if statistics else None
@@ -326,7 +327,7 @@ class PowerMeanEncoder:
                 out=out[:, columns],
                 n_threads=n_threads,
             )
-        return [composed[part.space][0].known > 0 for part in self.recipe.parts]
+        return [composed[part.space][0] for part in self.recipe.parts]
 
     def _lookup(
         self, texts: list[str], lang: str, n_threads: int | None, number_unknown: bool = False

@@ -44,7 +44,7 @@ class Part:
 
     def __post_init__(self) -> None:
         try:
-            object.__setattr__(self, "powers", tuple(checked_powers(self.powers)))
+            object.__setattr__(self, "powers", checked_powers(tuple(self.powers)))
         except InputError as error:
             raise ConfigError(f"part {self.space!r}: {error}") from error
 

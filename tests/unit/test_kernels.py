@@ -82,7 +82,7 @@ def test_out_may_be_columns_of_a_wider_array():
         ({"matrix": MATRIX.astype(np.int8)}, "scale"),
         ({"scale": np.ones(2, np.float32)}, "only they do"),
         ({"batch": batch([2], [0, 1])}, "there are 2"),
-        ({"batch": batch([-1], [0, 1])}, "rows -1"),
+        ({"batch": batch([-1], [0, 1])}, "row -1"),
         ({"batch": batch([0, 1], [0, 2, 1, 2])}, "offsets must rise"),
         ({"out": np.zeros((1, 3), np.float32)}, "out must be"),
         ({"out": np.zeros((1, 2))}, "float64"),

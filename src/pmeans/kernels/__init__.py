@@ -7,6 +7,7 @@ environment chooses the NumPy core; `backend` says which one is at work.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import warnings
@@ -31,6 +32,7 @@ __all__ = [
     "split",
 ]
 
+_DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
 SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
 
@@ -122,18 +124,17 @@ def power_means(
         ``shift`` does not move.
     """
     _check_matrix(matrix, scale)
-    n_words, dim = matrix.shape
-    exponents = checked_powers(powers)
+    dim = matrix.shape[1]
+    exponents = checked_powers(tuple(powers))
     if root not in ("signed", "principal"):
         raise InputError(f"root {root!r} is neither 'signed' nor 'principal'.")
     width = len(exponents) * dim
-    n_rows = n_words
     if composed is not None:
         composed = np.ascontiguousarray(composed, dtype=np.float32)
         if composed.ndim != 2 or composed.shape[1] != dim:
             raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
-        n_rows += len(composed)
-    ids, offsets = _checked_batch(batch, n_rows)
+    ids = np.ascontiguousarray(batch.ids, dtype=np.int32)
+    offsets = np.ascontiguousarray(batch.offsets, dtype=np.int64)
     if (shift is None) != (factor is None):
         raise InputError("shift and factor go together.")
     if shift is not None and factor is not None:
@@ -144,16 +145,20 @@ def power_means(
     if out is None:
         out = np.empty((len(batch), width), dtype=np.float32)
     _check_out(out, (len(batch), width))
-    core.power_means(
-        matrix, scale, composed, ids, offsets, exponents, root == "principal",
-        shift, factor, out, _threads(n_threads),
-    )  # fmt: skip
+    try:
+        core.power_means(
+            matrix, scale, composed, ids, offsets, exponents, root == "principal",
+            shift, factor, out, _threads(n_threads),
+        )  # fmt: skip
+    except ValueError as error:  # the core has looked through the batch
+        raise InputError(str(error)) from error
     return out
 
 
-def checked_powers(powers: Sequence[float]) -> list[float]:
+@functools.lru_cache(maxsize=256)
+def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
     """Return the powers as floats, refusing what has no power mean."""
-    exponents = [float(p) for p in powers]
+    exponents = tuple(float(p) for p in powers)
     if not exponents:
         raise InputError("the list of powers is empty; [-inf, 1, inf] is usual.")
     if len(set(exponents)) < len(exponents):
@@ -197,7 +202,7 @@ def _threads(n_threads: int | None) -> int:
 
 
 def _check_matrix(matrix: Array, scale: Floats | None) -> None:
-    if matrix.ndim != 2 or matrix.dtype.name not in ("float32", "float16", "int8"):
+    if matrix.ndim != 2 or matrix.dtype not in _DTYPES:
         raise InputError(
             f"word vectors must be (n_words, dim) float32, float16 or int8, "
             f"not {_described(matrix)}."
@@ -210,21 +215,6 @@ def _check_matrix(matrix: Array, scale: Floats | None) -> None:
         scale.shape != (len(matrix),) or scale.dtype != np.float32 or not scale.flags.c_contiguous
     ):
         raise InputError(f"scale must be ({len(matrix)},) float32, not {_described(scale)}.")
-
-
-def _checked_batch(batch: TokenBatch, n_rows: int) -> tuple[Ids, Array]:
-    ids = np.ascontiguousarray(batch.ids, dtype=np.int32)
-    offsets = np.ascontiguousarray(batch.offsets, dtype=np.int64)
-    if (
-        len(offsets) == 0
-        or offsets[0] != 0
-        or offsets[-1] != len(ids)
-        or (np.diff(offsets) < 0).any()
-    ):
-        raise InputError("the batch's offsets must rise from 0 to the number of ids.")
-    if len(ids) and not (ids.min() >= 0 and ids.max() < n_rows):
-        raise InputError(f"the batch names rows {ids.min()} to {ids.max()}; there are {n_rows}.")
-    return ids, offsets
 
 
 def _check_out(out: Floats, shape: tuple[int, int]) -> None:

@@ -75,6 +75,7 @@ def power_means(
     n_threads: int,
 ) -> None:
     """See `pmeans.kernels.power_means`."""
+    _check_batch(ids, offsets, len(matrix) + (0 if composed is None else len(composed)))
     dim = matrix.shape[1]
     root: Root = "principal" if principal else "signed"
     for i, (begin, end) in enumerate(pairwise(offsets.tolist())):
@@ -87,6 +88,14 @@ def power_means(
             out[i, k * dim : (k + 1) * dim] = np.clip(mean, -_LARGEST, _LARGEST)
         if shift is not None and factor is not None:
             out[i] = (out[i] - shift) * factor
+
+
+def _check_batch(ids: Ids, offsets: Ints, n_rows: int) -> None:
+    rises = len(offsets) and offsets[0] == 0 and offsets[-1] == len(ids)
+    if not rises or (np.diff(offsets) < 0).any():
+        raise ValueError("the batch's offsets must rise from 0 to the number of ids.")
+    for i in ids[(ids < 0) | (ids >= n_rows)][:1]:
+        raise ValueError(f"the batch names row {i}; there are {n_rows}.")
 
 
 def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: Ids) -> Floats:
