@@ -1,0 +1,105 @@
+"""From ``list[str]`` to float32 rows: sentences a second, against every peer and the floor."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+import contestants as c
+from arena import Arena, Bar, Section, Times, at_least, ratios, shown
+from contestants import CONTESTANTS, OURS
+from corpus import Corpus
+
+FLOORS = {c.FLOOR: OURS, c.ONE_FLOOR: c.ONE_OURS}
+FOUR_SPACES = [OURS, *FLOORS, c.FRESH, c.ONE_OURS, c.ONE_FRESH, c.AUTHORS, c.NUMPY]
+REAL = [OURS, c.FRESH, c.ONE_OURS, c.AUTHORS, c.NUMPY, c.FSE, c.M2V, c.STATIC, c.GENSIM]
+SINGLE = [c.ONE_FRESH, c.FRESH, c.M2V, c.STATIC]
+
+
+def one_space(corpus: Corpus, n_rounds: int) -> list[Section]:
+    """900 d: one space, three means; all peers. Then one sentence at a time."""
+    with Arena(corpus, 1, CONTESTANTS) as arena:
+        arena.check()
+        times = measure(arena, n_rounds)
+        bars = [
+            at_least("model2vec at 900 d", 15, against(times, c.M2V)),
+            at_least("model2vec without its thread pool at 900 d", 15, against(times, c.M2V_BATCH)),
+            at_least("fse Average at 900 d, `train` (its README)", 8, against(times, c.FSE_TRAIN)),
+            at_least("fse Average at 900 d, `infer` (faster)", 8, against(times, c.FSE)),
+        ]
+        title = "One space, 900 d"
+        return [table(arena, corpus, times, title, bars), latency(arena, title, n_rounds)]
+
+
+def four_spaces(corpus: Corpus, n_rounds: int) -> list[Section]:
+    """3600 d: four spaces of different vocabularies, three means each."""
+    with Arena(corpus, 4, FOUR_SPACES) as arena:
+        arena.check()
+        times = measure(arena, n_rounds)
+        floor = share(times, c.FLOOR)
+        bars = [
+            at_least("authors' loop at 3600 d, 2 threads", 40, against(times, c.AUTHORS)),
+            at_least("cache-weighted floor at 3600 d, 2 threads", 60, floor, "%"),
+        ]
+        title = "Four spaces, 3600 d"
+        return [table(arena, corpus, times, title, bars), latency(arena, title, n_rounds)]
+
+
+def real_text(corpus: Corpus, n_rounds: int) -> list[Section]:
+    """Real sentences of all lengths, and real but smaller spaces."""
+    with Arena(corpus, 2, REAL) as arena:
+        arena.check()
+        times = measure(arena, n_rounds)
+        title = "Real sentences (MR and SUBJ), word2vec 300 d and GloVe 100 d: 1200 d"
+        return [table(arena, corpus, times, title, [])]
+
+
+def measure(arena: Arena, n_rounds: int) -> Times:
+    answers = arena.rounds("corpus", n_rounds)
+    return {name: [answer["seconds"] for answer in given] for name, given in answers.items()}
+
+
+def against(times: Times, name: str) -> list[float]:
+    """Return how many times as long as ours a contestant took, round by round."""
+    return ratios(times[name], times[OURS]) if name in times else []
+
+
+def share(times: Times, floor: str) -> list[float]:
+    """Return how much of the floor's speed we reach on as many threads, in per cent."""
+    if floor not in times:
+        return []
+    return [100 * ratio for ratio in ratios(times[floor], times[FLOORS[floor]])]
+
+
+def table(arena: Arena, corpus: Corpus, times: Times, title: str, bars: Sequence[Bar]) -> Section:
+    n = len(corpus.sentences())
+    rows = []
+    for worker in arena.workers:
+        name = worker.name
+        if worker.missing:
+            rows.append([name, "–", f"not installed: {worker.missing}", "–", "–"])
+            continue
+        columns = "–" if name in (*FLOORS, c.HASHING) else f"{worker.about['shape'][1]:,}"
+        speeds = shown([n / seconds / 1000 for seconds in times[name]])
+        micros = f"{statistics.median(times[name]) / n * 1e6:.2f}"
+        rows.append([name, columns, speeds, micros, shown(against(times, name), "{:.2f}")])
+    method = f"{n:,} sentences; {len(times[OURS])} rounds of all contestants in turn."
+    for worker in arena.present:
+        if worker.name in FLOORS:
+            reached = shown(share(times, worker.name), "{:.0f}")
+            ours, way = FLOORS[worker.name], worker.about["note"]
+            method += f" “{ours}” reaches {reached} % of “{worker.name}” ({way})."
+    header = ["contestant", "columns", "1,000 sentences/s", "µs a sentence", f"time / “{OURS}”"]
+    return Section(title, method, header, rows, {"sentences": n, "seconds": times}, bars)
+
+
+def latency(arena: Arena, title: str, n_rounds: int) -> Section:
+    """One sentence, as a `str`, from call to vector."""
+    answers = arena.rounds("single", n_rounds, SINGLE)
+    rows = [
+        [name, *(shown([a[key] * 1e6 for a in given]) for key in ("seconds", "p99"))]
+        for name, given in answers.items()
+    ]
+    method = "`encode` of one `str`, 300 of them a round."
+    header = ["contestant", "median, µs", "99th percentile, µs"]
+    return Section(f"{title}: one sentence at a time", method, header, rows, answers)
