@@ -43,5 +43,18 @@ format: setup  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+bench: .venv-bench/.installed .venv-bench-fse  ## measure against other libraries (10 minutes; BENCH=--quick: 1)
+	.venv-bench/bin/python benchmarks/run.py $(BENCH)
+
+# torch first, and exactly this version: others bring gigabytes. Not editable, as users have it.
+.venv-bench/.installed: pyproject.toml constraints.txt $(NATIVE) $(shell find src -name '*.py')
+	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[bench]'
+	touch $@
+
+.venv-bench-fse:
+	-sh benchmarks/install_fse.sh $@
+
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .venv-* build demo/out
