@@ -32,7 +32,10 @@ from pmeans.types import Array, WordTable
 
 VERSION = 1
 _ALIGNMENT = 64
-_DTYPES = {"F32": "<f4", "F16": "<f2", "I8": "|i1", "U8": "|u1", "I64": "<i8", "U64": "<u8"}
+_DTYPES = {
+    "F32": "<f4", "F16": "<f2", "I8": "|i1", "U8": "|u1", "I64": "<i8", "U64": "<u8",
+    "F64": "<f8", "I32": "<i4",  # not in our files, but in those of model2vec
+}  # fmt: skip
 _CODES = {np.dtype(code): name for name, code in _DTYPES.items()}
 _LARGEST_HEADER = 100 << 20
 _CASES = ("lower", "cased", "cased-then-lower")
