@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "lookup.hpp"
+#include "parse_text.hpp"
 #include "power_mean.hpp"
 #include "subwords.hpp"
 #include "threads.hpp"
@@ -211,6 +212,31 @@ nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) 
   return nb::make_tuple(to_numpy(std::move(vectors), {n, dim}), to_numpy(std::move(counts)));
 }
 
+nb::tuple bind_parse_lines(In<uint8_t, 1> data, size_t dim, int n_threads) {
+  std::unique_ptr<float[]> vectors;
+  std::vector<uint8_t> words, status;
+  std::vector<int64_t> offsets{0};
+  {
+    nb::gil_scoped_release released;
+    text::Lines lines(reinterpret_cast<const char*>(data.data()), data.size(), dim, n_threads);
+    vectors.reset(new float[lines.n_rows() * dim]);  // untouched: the threads do that
+    status.resize(lines.n_lines());
+    std::vector<std::string_view> found(lines.n_rows());
+    lines.parse(vectors.get(), status.data(), found.data());
+    words.reserve(lines.n_bytes());
+    offsets.reserve(lines.n_kept() + 1);
+    for (size_t i = 0; i < lines.n_kept(); ++i) {
+      words.insert(words.end(), found[i].begin(), found[i].end());
+      offsets.push_back(static_cast<int64_t>(words.size()));
+    }
+  }
+  const size_t n = offsets.size() - 1;
+  nb::capsule owner(vectors.get(), [](void* p) noexcept { delete[] static_cast<float*>(p); });
+  return nb::make_tuple(to_numpy(std::move(words)), to_numpy(std::move(offsets)),
+                        NewArray<float>(vectors.release(), {n, dim}, owner),
+                        to_numpy(std::move(status)));
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -223,4 +249,5 @@ NB_MODULE(_native, m) {
         nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
         nb::arg("maxn"));
+  m.def("parse_lines", bind_parse_lines, nb::arg("data"), nb::arg("dim"), nb::arg("n_threads"));
 }

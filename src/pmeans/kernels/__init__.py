@@ -17,17 +17,20 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
+from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.kernels.threads import available_threads
 from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
 
 __all__ = [
+    "LineStatus",
     "Splitting",
     "available_threads",
     "backend",
     "checked_powers",
     "compose",
     "lookup",
+    "parse_lines",
     "power_means",
     "split",
 ]
@@ -191,6 +194,25 @@ def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[
         raise InputError(f"n-gram lengths must be 0 <= minn <= maxn, not {minn} and {maxn}.")
     vectors, counts = core.compose(list(words), np.ascontiguousarray(ngrams), minn, maxn)
     return vectors, counts
+
+
+def parse_lines(
+    data: bytes | bytearray | memoryview, dim: int, n_threads: int | None = None
+) -> Parsed:
+    """Parse the lines ``word v1 ... vdim`` of a vector file, as `pmeans.kernels.parsing` says.
+
+    Args:
+        data: Bytes of whole lines; the last one may lack its newline.
+        dim: Number of values on a line.
+        n_threads: Threads to use; all available ones if None.
+
+    Returns:
+        Of the good lines the bytes of the words, (n_bytes,) uint8, their borders, (n + 1,) int64,
+        and the values, (n, dim) float32; of every line a `LineStatus`, (n_lines,) uint8.
+    """
+    if dim < 1:
+        raise InputError(f"a line must have at least 1 value, not {dim}.")
+    return core.parse_lines(np.frombuffer(data, dtype=np.uint8), dim, _threads(n_threads))
 
 
 def _threads(n_threads: int | None) -> int:

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from pmeans.kernels import index
+from pmeans.kernels.parsing import parse_lines as parse_lines
 from pmeans.kernels.reference import power_mean
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
