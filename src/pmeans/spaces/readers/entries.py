@@ -1,0 +1,263 @@
+"""What all readers share: entries, the tally of what is wrong with them, the space made of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import FormatError, InputError
+from pmeans.kernels import index
+from pmeans.spaces.report import Policy, Problem, ReadReport
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.types import Array, Bytes, Case, Ints, WordTable
+
+LARGEST_DIM = 1 << 20
+_N_EXAMPLES = 5
+_CASE_SAMPLE = 100_000
+_CHECKED_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Words and their vectors on the way from a file to a space.
+
+    Attributes:
+        words: UTF-8 bytes of all words, one behind the other, (n_bytes,).
+        offsets: Where each begins and the last ends, (n + 1,).
+        matrix: (n, dim) float32 or float16.
+        places: Line or number of each entry in the file, counted from 1, (n,).
+    """
+
+    words: Bytes
+    offsets: Ints
+    matrix: Array
+    places: Ints
+
+    @classmethod
+    def of(cls, words: list[bytes], matrix: Array) -> Entries:
+        """Make entries of listed words that stand in the file in this order."""
+        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        joined = np.frombuffer(b"".join(words), dtype=np.uint8)
+        return cls(joined, offsets, matrix, np.arange(1, len(words) + 1))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def word(self, i: int) -> bytes:
+        """Return the bytes of word i."""
+        return self.words[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    def listed(self) -> list[bytes]:
+        """Return the bytes of every word."""
+        data = self.words.tobytes()
+        return [data[begin:end] for begin, end in pairwise(self.offsets.tolist())]
+
+    def take(self, rows: Ints) -> Entries:
+        """Return the entries of these rows, in this order."""
+        if len(rows) == len(self) and (np.diff(rows) == 1).all():
+            return self
+        begins = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - begins
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        words = self.words[np.repeat(begins - offsets[:-1], lengths) + np.arange(offsets[-1])]
+        return Entries(words, offsets, self.matrix[rows], self.places[rows])
+
+
+class Growing:
+    """Entries that come part by part.
+
+    The matrix grows in place, by moving memory pages instead of copying them, so that a file of
+    gigabytes never needs twice its size.
+    """
+
+    def __init__(self, dim: int) -> None:
+        self._matrix = np.empty((0, dim), dtype=np.float32)
+        self._words = [np.empty(0, dtype=np.uint8)]
+        self._lengths = [np.zeros(1, dtype=np.int64)]
+        self._places = [np.empty(0, dtype=np.int64)]
+
+    def add(self, part: Entries) -> None:
+        """Put a part below the others."""
+        n = len(self._matrix)
+        self._matrix.resize((n + len(part), self._matrix.shape[1]), refcheck=False)
+        self._matrix[n:] = part.matrix
+        self._words.append(part.words)
+        self._lengths.append(np.diff(part.offsets))
+        self._places.append(part.places)
+
+    def entries(self) -> Entries:
+        """Return all that was added."""
+        return Entries(
+            np.concatenate(self._words),
+            np.cumsum(np.concatenate(self._lengths)),
+            self._matrix,
+            np.concatenate(self._places),
+        )
+
+
+class Tally:
+    """Counts what is wrong with a file, or refuses it, as the policy has it.
+
+    Attributes:
+        path: The file, for messages.
+        unit: What an entry is called there: ``"line"``, ``"word"``.
+        seen: Entries read so far.
+        counts: Problems so far, and ``"blank"`` and ``"not_words"``.
+    """
+
+    def __init__(self, path: str | Path, policy: Policy, unit: str) -> None:
+        self.path = Path(path)
+        self.unit = unit
+        self.seen = 0
+        self.counts: Counter[str] = Counter()
+        self._policy = policy
+        self._examples: list[str] = []
+
+    def found(self, problem: Problem, place: int, what: str, n: int = 1) -> None:
+        """Take note of a problem at a line or entry; raise `FormatError` if it is to be refused."""
+        where = f"{self.unit} {place}: {what}"
+        if getattr(self._policy, problem) == "fail":
+            way_out = "first" if problem == "duplicates" else "skip"
+            raise FormatError(
+                f"{self.path}, {where}. To leave such entries out and count them: "
+                f'--on-error skip, or Policy({problem}="{way_out}").'
+            )
+        self.counts[problem] += n
+        self.note(where)
+
+    def wants(self, problem: Problem) -> bool:
+        """Return whether the next message about such a problem will be shown to anyone."""
+        return getattr(self._policy, problem) == "fail" or len(self._examples) < _N_EXAMPLES
+
+    def note(self, example: str) -> None:
+        """Keep an example for the report, if there are not enough of them."""
+        if len(self._examples) < _N_EXAMPLES:
+            self._examples.append(example)
+
+    def report(self, kept: int) -> ReadReport:
+        """Return what was counted."""
+        return ReadReport(
+            str(self.path), self.seen, kept, **self.counts, examples=tuple(self._examples)
+        )
+
+
+def usable(entries: Entries, tally: Tally) -> Entries:
+    """Leave out entries without a word, with nan or infinite values, or that are not UTF-8."""
+    keep = np.ones(len(entries), dtype=np.bool_)
+
+    def leave_out(problem: Problem, i: int, what: str) -> None:
+        if keep[i]:
+            tally.found(problem, int(entries.places[i]), what)
+            keep[i] = False
+
+    for i in np.flatnonzero(np.diff(entries.offsets) == 0).tolist():
+        leave_out("malformed", i, "an empty word")
+    for i in nonfinite_rows(entries.matrix):
+        leave_out("nonfinite", i, nonfinite(entries.word(i)))
+    for i in _bad_utf8(entries):
+        leave_out("bad_utf8", i, bad_utf8(entries.word(i)))
+    return entries if keep.all() else entries.take(np.flatnonzero(keep))
+
+
+def nonfinite(word: bytes) -> str:
+    """Say that a word has a value that is no finite number."""
+    return f"{spelled(word)} has a value that is nan or infinite as float32"
+
+
+def bad_utf8(word: bytes) -> str:
+    """Say that a word is not UTF-8."""
+    return f"the word {word[:40]!r} is not UTF-8"
+
+
+def spelled(word: bytes) -> str:
+    """Return a word as messages show it."""
+    return repr(word[:160].decode("utf-8", "replace")[:40])
+
+
+def nonfinite_rows(matrix: Array) -> Iterator[int]:
+    """Iterate over the rows with a nan or an infinite value, a piece of the matrix at a time."""
+    step = max(1, _CHECKED_AT_ONCE // max(1, matrix.shape[1]))
+    for begin in range(0, len(matrix), step):
+        piece = np.isfinite(matrix[begin : begin + step])
+        if not piece.all():
+            yield from (begin + np.flatnonzero(~piece.all(axis=1))).tolist()
+
+
+def _bad_utf8(entries: Entries) -> Iterator[int]:
+    starts = entries.offsets[:-1][np.diff(entries.offsets) > 0]
+    if not (entries.words[starts] & 0xC0 == 0x80).any() and _decodes(entries.words.tobytes()):
+        return iter(())  # no character runs over the end of a word
+    return (i for i, word in enumerate(entries.listed()) if not _decodes(word))
+
+
+def _decodes(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def distinct(entries: Entries, tally: Tally) -> Entries:
+    """Leave out entries whose word came before."""
+    again = np.flatnonzero(index.repeated(entries.words, entries.offsets))
+    for i in again.tolist():
+        what = f"the word {spelled(entries.word(i))} came before"
+        tally.found("duplicates", int(entries.places[i]), what)
+    return entries.take(np.delete(np.arange(len(entries)), again)) if len(again) else entries
+
+
+def make_space(
+    entries: Entries, tally: Tally, name: str, lang: str, subwords: Subwords | None = None
+) -> tuple[WordSpace, ReadReport]:
+    """Make a space of one language, of what is left of a file."""
+    entries = distinct(entries, tally)
+    table = index.table_of(entries.words, entries.offsets)
+    space, report = make_multilingual(entries.matrix, {lang: table}, tally, name)
+    return replace(space, subwords=subwords), report
+
+
+def make_multilingual(
+    matrix: Array, tables: dict[str, WordTable], tally: Tally, name: str
+) -> tuple[WordSpace, ReadReport]:
+    """Make a space whose rows lie language by language, and the report on its file."""
+    for lang in tables:
+        if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", lang):
+            raise InputError(f"{lang!r} is no language code such as 'en', or 'mul' for several.")
+    if not len(matrix):
+        raise FormatError(f"{tally.path}: no usable word vector in it. {tally.report(0)}")
+    space = WordSpace(name, matrix, tables, case_of(tables), source=tally.path.name)
+    return space, tally.report(len(matrix))
+
+
+def case_of(tables: dict[str, WordTable]) -> Case:
+    """Return ``"lower"`` if of 1000 words less than one has an upper-case letter, else ``"cased"``.
+
+    The first 100,000 words of each language are looked at. Vector files are sorted by frequency,
+    so a vocabulary with case shows it there.
+    """
+    n = n_upper = 0
+    for table in tables.values():
+        borders = table.offsets[: _CASE_SAMPLE + 1].tolist()
+        data = table.words[: borders[-1]].tobytes()
+        for begin, end in pairwise(borders):
+            word = data[begin:end].decode("utf-8")
+            n += 1
+            n_upper += word != word.lower()
+    return "lower" if n_upper * 1000 < n else "cased"
+
+
+def checked_limit(limit: int | None) -> int:
+    """Return the number of entries to keep at most."""
+    if limit is None:
+        return 1 << 62
+    if limit < 1:
+        raise InputError(f"limit must be at least 1 word, not {limit}.")
+    return limit

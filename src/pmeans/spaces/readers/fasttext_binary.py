@@ -1,0 +1,176 @@
+"""fastText's binary models, ``.bin``, version 12.
+
+All numbers are little-endian, one behind the other:
+
+- int32 magic 793712314, int32 version;
+- twelve int32 arguments (dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn,
+  maxn, lrUpdateRate) and a double;
+- int32 entries, words, labels; int64 tokens, size of the pruning table (-1: not pruned);
+- for each entry its bytes and a zero byte, int64 count, int8 type (0 word, 1 label);
+- one byte: is the input matrix quantised; int64 rows, int64 columns, float32 values.
+
+Rows are the words, then one for each n-gram bucket. What follows, the output matrix, is for
+training alone. The vector of a word is the mean of its row and its n-grams' rows; the n-gram
+rows stay with the space, so that unknown words have vectors too.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import FormatError
+from pmeans.spaces.readers.entries import (
+    LARGEST_DIM,
+    Entries,
+    Tally,
+    checked_limit,
+    make_space,
+    nonfinite_rows,
+    usable,
+)
+from pmeans.spaces.readers.fasttext_ngrams import compose_known
+from pmeans.spaces.readers.opening import Stream, open_stream
+from pmeans.spaces.report import STRICT, Policy, ReadReport
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.types import Floats
+
+MAGIC = (793712314).to_bytes(4, "little")
+_VERSION = 12
+_LONGEST_WORD = 1 << 16
+_QUANTISED = (
+    "a quantised or pruned fastText model (.ftz) has lost the vectors themselves. "
+    "Read the .bin or .vec that it was made from."
+)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What comes before the matrix."""
+
+    dim: int
+    n_buckets: int
+    minn: int
+    maxn: int
+    words: list[bytes]
+    n_labels: int
+
+
+def read_fasttext_binary(
+    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
+) -> tuple[WordSpace, ReadReport]:
+    """Read a fastText model with its subwords.
+
+    A model that is cut short is always refused: the n-gram rows, at its end, are part of every
+    vector. So is a quantised one (``.ftz``). Labels of a supervised model are no words.
+
+    Args:
+        path: The ``.bin`` file; may be compressed.
+        name: What recipes will call the space.
+        lang: Language of the words; ``"mul"`` if they are of several.
+        policy: What to do about words that cannot be used.
+        limit: Keep the first so many words; the others count as unknown.
+    """
+    tally = Tally(path, policy, "word")
+    with open_stream(path) as stream:
+        source = _Source(stream, tally.path)
+        model = _read_model(source)
+        n_words = len(model.words)
+        words = model.words[: checked_limit(limit)]
+        matrix = source.floats(len(words), model.dim)
+        source.skip((n_words - len(words)) * 4 * model.dim)
+        subwords = None
+        if model.n_buckets and 0 < model.maxn >= model.minn:
+            ngrams = source.floats(model.n_buckets, model.dim)
+            for row in nonfinite_rows(ngrams):
+                raise FormatError(
+                    f"{path}: n-gram row {row} is nan or infinite, and every unknown word could "
+                    "be made of it. Read the model's .vec file instead."
+                )
+            compose_known(words, matrix, ngrams, model.minn, model.maxn)
+            subwords = Subwords(ngrams, model.minn, model.maxn)
+    tally.counts["not_words"] = model.n_labels
+    tally.seen = len(words) + model.n_labels
+    return make_space(usable(Entries.of(words, matrix), tally), tally, name, lang, subwords)
+
+
+class _Source:
+    """A stream that must not end."""
+
+    def __init__(self, stream: Stream, path: Path) -> None:
+        self.path = path
+        self._stream = stream
+
+    def numbers(self, layout: str) -> tuple[int, ...]:
+        data = self._stream.read(struct.calcsize(layout))
+        if len(data) < struct.calcsize(layout):
+            raise self.cut_short()
+        return struct.unpack(layout, data)
+
+    def string(self) -> bytes:
+        data = self._stream.read_until(b"\0", _LONGEST_WORD)
+        if data is None:
+            raise self.cut_short()
+        return data
+
+    def floats(self, n: int, dim: int) -> Floats:
+        """Read n rows, (n, dim). Memory that is announced but not filled is never touched."""
+        try:
+            matrix = np.empty((n, dim), dtype="<f4")
+        except (MemoryError, ValueError) as error:
+            raise FormatError(
+                f"{self.path}: {n:,} rows of {dim} do not fit into memory."
+            ) from error
+        if self._stream.readinto(matrix.reshape(-1).view(np.uint8).data) < matrix.nbytes:
+            raise self.cut_short()
+        return matrix.astype(np.float32, copy=False)
+
+    def skip(self, n: int) -> None:
+        if self._stream.skip(n) < n:
+            raise self.cut_short()
+
+    def cut_short(self) -> FormatError:
+        damage = f" ({self._stream.damage})" if self._stream.damage else ""
+        return FormatError(f"{self.path}: the fastText model is cut short or damaged{damage}.")
+
+    def damaged(self, what: str) -> FormatError:
+        return FormatError(f"{self.path}: damaged fastText model: {what}.")
+
+
+def _read_model(source: _Source) -> _Model:
+    magic, version = source.numbers("<ii")
+    if magic.to_bytes(4, "little", signed=True) != MAGIC:
+        raise FormatError(f"{source.path}: no fastText model; a .vec file is read as text.")
+    if version != _VERSION:
+        raise FormatError(
+            f"{source.path}: fastText model version {version}; only {_VERSION} is read. "
+            "Save its vectors as .vec with fastText, and read these."
+        )
+    dim, _, _, _, _, _, _, _, n_buckets, minn, maxn, _ = source.numbers("<12i")
+    source.numbers("<d")
+    n_entries, n_words, n_labels, _, n_pruned = source.numbers("<3i2q")
+    if not 1 <= dim <= LARGEST_DIM or n_buckets < 0:
+        raise source.damaged(f"{dim} dimensions, {n_buckets} n-gram buckets")
+    if min(n_words, n_labels) < 0 or n_entries != n_words + n_labels:
+        raise source.damaged(f"{n_entries} entries of {n_words} words and {n_labels} labels")
+    if n_pruned >= 0:
+        raise FormatError(f"{source.path}: {_QUANTISED}")
+    words = []
+    for i in range(n_entries):
+        word = source.string()
+        _, kind = source.numbers("<qb")
+        if kind != int(i >= n_words):
+            raise source.damaged(f"entry {i} is of type {kind}")
+        if i < n_words:
+            words.append(word)
+    if source.numbers("<b")[0]:
+        raise FormatError(f"{source.path}: {_QUANTISED}")
+    n_rows, n_columns = source.numbers("<qq")
+    if (n_rows, n_columns) != (n_words + n_buckets, dim):
+        raise source.damaged(
+            f"a matrix of {n_rows} x {n_columns}, not {n_words + n_buckets} x {dim}"
+        )
+    return _Model(dim, n_buckets, max(0, minn), maxn, words, n_labels)

@@ -1,0 +1,143 @@
+"""A vector file as a stream of bytes, whether it is compressed or not.
+
+What a file is stands in its first bytes, not in its name. Nothing is unpacked further than it
+is read, so a small archive cannot fill the memory. An archive that is cut short or damaged
+yields what comes before the damage, and `Stream.damage` then says what happened: how that is
+treated is the reader's affair.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from pmeans.errors import FormatError, StorageError
+
+_STEP = 1 << 20
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+
+
+class Stream:
+    """Bytes in order, with a way to look for a byte.
+
+    Attributes:
+        damage: What is wrong with the archive, once reading has come to it; else None.
+    """
+
+    def __init__(self, raw: Any) -> None:
+        self.damage: str | None = None
+        self._raw = raw
+        self._ahead = b""
+        self._at = 0
+
+    def read(self, n: int) -> bytes:
+        """Return the next n bytes, or fewer at the end."""
+        if self._at + n <= len(self._ahead):
+            self._at += n
+            return self._ahead[self._at - n : self._at]
+        data = bytearray(min(n, _STEP))
+        filled = self.readinto(memoryview(data))
+        while filled == len(data) < n:
+            data.extend(bytes(min(len(data), n - len(data))))
+            filled += self.readinto(memoryview(data)[filled:])
+        return bytes(data[:filled])
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill the view with the next bytes; return how many there were."""
+        filled = min(len(view), len(self._ahead) - self._at)
+        view[:filled] = self._ahead[self._at : self._at + filled]
+        self._at += filled
+        while filled < len(view):
+            # One step of unpacking at a time: an error later on loses none of these bytes.
+            got = self._step_into(view[filled:])
+            if not got:
+                break
+            filled += got
+        return filled
+
+    def read_until(self, end: bytes, most: int) -> bytes | None:
+        """Return the bytes before the next ``end``, and pass it; None if it is not near."""
+        found = self._ahead.find(end, self._at)
+        while found < 0:
+            rest = self._ahead[self._at :]
+            step = bytearray(_STEP)
+            got = self._step_into(memoryview(step)) if len(rest) <= most else 0
+            self._ahead, self._at = rest + step[:got], 0
+            if not got:
+                return None
+            found = self._ahead.find(end, max(0, len(rest) - len(end) + 1))
+        data = self._ahead[self._at : found]
+        self._at = found + len(end)
+        return data if len(data) <= most else None
+
+    def skip(self, n: int) -> int:
+        """Pass over n bytes; return how many there were."""
+        skipped = 0
+        view = memoryview(bytearray(min(n, _STEP)))
+        while skipped < n:
+            got = self.readinto(view[: n - skipped])
+            if not got:
+                break
+            skipped += got
+        return skipped
+
+    def _step_into(self, view: memoryview) -> int:
+        if self.damage is not None:
+            return 0
+        try:
+            return self._raw.readinto1(view[:_STEP])
+        except _DAMAGE as error:
+            self.damage = str(error) or type(error).__name__
+            return 0
+
+
+@contextlib.contextmanager
+def open_stream(path: str | Path) -> Iterator[Stream]:
+    """Open a file for reading, through gzip, bzip2, xz or zip if it is one of these."""
+    path = Path(path)
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(open(path, "rb"))
+            magic = file.read(10)
+            file.seek(0)
+        except FileNotFoundError:
+            raise StorageError(f"no file {str(path)!r}.") from None
+        except OSError as error:
+            raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+        raw: Any
+        if magic.startswith(b"\x1f\x8b\x08"):
+            raw = stack.enter_context(gzip.GzipFile(fileobj=file))
+        elif magic.startswith(b"BZh") and magic.endswith(b"1AY&SY"):
+            raw = stack.enter_context(bz2.BZ2File(file))
+        elif magic.startswith(b"\xfd7zXZ\x00"):
+            raw = stack.enter_context(lzma.LZMAFile(file))
+        elif magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+            raw = stack.enter_context(_member(file, path))
+        else:
+            raw = file
+        yield Stream(raw)
+
+
+def _member(file: io.BufferedReader, path: Path) -> IO[bytes]:
+    """Open the one member of a zip archive, or the one that is called as the archive is."""
+    try:
+        archive = zipfile.ZipFile(file)
+        members = [info for info in archive.infolist() if not info.is_dir()]
+        named = [m for m in members if path.stem in (Path(m.filename).name, Path(m.filename).stem)]
+        if len(members) != 1 and len(named) != 1:
+            listed = ", ".join(repr(member.filename) for member in members[:10])
+            raise FormatError(
+                f"{path}: {len(members)} files in the archive and none, or more than one, called "
+                f"{path.stem!r}. Unpack the one you mean: {listed}."
+            )
+        return archive.open(members[0] if len(members) == 1 else named[0])
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise FormatError(f"{path}: cannot open this zip archive: {error}.") from error

@@ -1,0 +1,103 @@
+"""word2vec's binary format.
+
+- a line ``n_words dim``,
+- for each word its bytes, a space, and dim float32, little-endian. word2vec itself writes a
+  newline behind each vector, other programs do not; both are read.
+
+Nothing is allocated on the word of the header alone: reading goes on until the words or the
+bytes are used up.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import FormatError
+from pmeans.spaces.readers.entries import (
+    LARGEST_DIM,
+    Entries,
+    Growing,
+    Tally,
+    checked_limit,
+    make_space,
+    usable,
+)
+from pmeans.spaces.readers.opening import Stream, open_stream
+from pmeans.spaces.readers.text import HEADER
+from pmeans.spaces.report import STRICT, Policy, ReadReport
+from pmeans.spaces.space import WordSpace
+from pmeans.types import Floats
+
+_BLOCK = 16 << 20
+_LONGEST_WORD = 1 << 16
+
+
+def read_word2vec_binary(
+    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
+) -> tuple[WordSpace, ReadReport]:
+    """Read a binary file of word2vec.
+
+    Args:
+        path: The file; may be compressed.
+        name: What recipes will call the space.
+        lang: Language of the words; ``"mul"`` if they are of several.
+        policy: What to do about words that cannot be used.
+        limit: Stop after this many words.
+    """
+    tally = Tally(path, policy, "word")
+    with open_stream(path) as stream:
+        announced, dim = _header(stream, tally.path)
+        found = Growing(dim)
+        n = min(announced, checked_limit(limit))
+        while tally.seen < n:
+            words, vectors = _read_block(stream, n - tally.seen, dim)
+            if not words:
+                break
+            part = Entries.of(words, vectors)
+            part = Entries(part.words, part.offsets, vectors, part.places + tally.seen)
+            tally.seen += len(words)
+            found.add(usable(part, tally))
+        if tally.seen < n:
+            _report_missing(stream, n, tally)
+        elif n == announced and stream.read(2).strip(b"\r\n"):
+            tally.seen += 1
+            tally.found("malformed", n + 1, f"more data behind the {n:,} words announced")
+    return make_space(found.entries(), tally, name, lang)
+
+
+def _header(stream: Stream, path: Path) -> tuple[int, int]:
+    line = stream.read_until(b"\n", 64)
+    found = HEADER.fullmatch(line or b"")
+    if not found:
+        raise FormatError(f"{path}: no word2vec file; it does not start with 'n_words dim'.")
+    n, dim = int(found[1]), int(found[2])
+    if not 1 <= dim <= LARGEST_DIM:
+        raise FormatError(f"{path}: the header announces {dim:,} dimensions; it must be damaged.")
+    return n, dim
+
+
+def _read_block(stream: Stream, n: int, dim: int) -> tuple[list[bytes], Floats]:
+    """Read up to n words and their vectors, (n_read, dim), as many as make up a block."""
+    width = 4 * dim
+    n = min(n, max(1, _BLOCK // width))
+    vectors = np.empty((n, dim), dtype="<f4")
+    view = vectors.reshape(-1).view(np.uint8).data
+    words: list[bytes] = []
+    for i in range(n):
+        word = stream.read_until(b" ", _LONGEST_WORD)
+        if word is None or stream.readinto(view[i * width : (i + 1) * width]) < width:
+            break
+        words.append(word.removeprefix(b"\n"))
+    return words, vectors[: len(words)].astype(np.float32, copy=False)
+
+
+def _report_missing(stream: Stream, n: int, tally: Tally) -> None:
+    damage = f" ({stream.damage})" if stream.damage else ""
+    tally.found(
+        "truncated",
+        tally.seen + 1,
+        f"the file ends, or makes no sense any more{damage}; {n:,} words are announced",
+        n - tally.seen,
+    )
