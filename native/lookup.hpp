@@ -46,6 +46,7 @@ struct Spelling {
   size_t offset;  // within the bytes of its sentence's tokens
   size_t size;
   uint64_t hash;
+  uint64_t head;  // its first eight bytes
 };
 
 // `bytes` must be followed by at least seven zeros.
@@ -66,23 +67,28 @@ inline size_t home(const Table& table, uint64_t hash) {
   return hash >> (65 - std::bit_width(table.n_slots));
 }
 
-// `bytes` holds the word at its offset, followed by zeros as above.
+// Whether two words of more than eight bytes, with the same first eight, are equal.
+inline bool same_rest(const uint8_t* a, const uint8_t* b, size_t size) {
+  uint64_t last_a, last_b;
+  std::memcpy(&last_a, a + size - 8, 8);
+  std::memcpy(&last_b, b + size - 8, 8);
+  return last_a == last_b && (size <= 16 || std::memcmp(a + 8, b + 8, size - 16) == 0);
+}
+
+// The word's row in the matrix, or -1.
 inline int64_t find(const Table& table, const Spelling& word, const uint8_t* bytes) {
   constexpr uint64_t empty = ~uint64_t{0};
-  const uint8_t* spelled = bytes + word.offset;
-  uint64_t head;
-  std::memcpy(&head, spelled, 8);
   const uint64_t rest = word.hash << 40 | std::min<uint64_t>(word.size, 255) << 32;
   for (size_t i = home(table, word.hash); i < table.n_slots; ++i) {
     const Slot slot = table.slots[i];
     if (slot.rest == empty) return -1;
     const uint64_t number = slot.rest & 0xFFFFFFFFu;
-    if (slot.head != head || slot.rest - number != rest || number >= table.n_words) continue;
+    if (slot.head != word.head || slot.rest - number != rest || number >= table.n_words) continue;
     if (word.size > 8) {
       const auto begin = static_cast<uint64_t>(table.offsets[number]);
       const auto end = static_cast<uint64_t>(table.offsets[number + 1]);
       if (begin > end || end > table.n_bytes || end - begin != word.size ||
-          std::memcmp(table.words + begin, spelled, word.size) != 0)
+          !same_rest(table.words + begin, bytes + word.offset, word.size))
         continue;
     }
     return static_cast<int64_t>(number) + table.start;
@@ -122,7 +128,9 @@ class Tokens {
       if constexpr (sizeof(Char) == 1) ascii = spell_ascii(s + begin, size, n - begin, lower, out);
       if (!ascii) size = spell(s + begin, size, lower, word, out);
       std::memset(out + size, 0, 8);
-      to.push_back({used, size, hash_word(out, size)});
+      uint64_t head;
+      std::memcpy(&head, out, 8);
+      to.push_back({used, size, hash_word(out, size), head});
       used += size + 8;
     };
     split(s, n, splitting, [&](size_t begin, size_t end, bool word) {
@@ -145,7 +153,10 @@ struct Found {
 inline void find_all(const Table& table, const Tokens& tokens, Found& found) {
   const auto& words = table.letter_case == Case::lower ? tokens.lower() : tokens.cased();
   for (const Spelling& word : words) __builtin_prefetch(table.slots + home(table, word.hash));
-  int32_t known = 0, unknown = 0;
+  const size_t before = found.ids.size();
+  found.ids.resize(before + words.size());
+  int32_t* const ids = found.ids.data() + before;
+  int32_t known = 0;
   for (size_t i = 0; i < words.size(); ++i) {
     int64_t row = find(table, words[i], tokens.bytes());
     if (row < 0 && table.letter_case == Case::cased_then_lower)
@@ -156,14 +167,13 @@ inline void find_all(const Table& table, const Tokens& tokens, Found& found) {
       found.unknown_words.emplace_back(spelled, words[i].size);
       row = -static_cast<int64_t>(found.unknown_words.size());
     } else if (row < 0) {
-      ++unknown;
       continue;
     }
-    ++known;
-    found.ids.push_back(static_cast<int32_t>(row));
+    ids[known++] = static_cast<int32_t>(row);
   }
+  found.ids.resize(before + known);
   found.known.push_back(known);
-  found.unknown.push_back(unknown);
+  found.unknown.push_back(static_cast<int32_t>(words.size()) - known);
 }
 
 // Joins the chunks of one table, and numbers distinct unknown words in order of appearance.
