@@ -1,11 +1,22 @@
-"""Sentence embeddings from concatenated power means of word vectors, across languages."""
+"""Sentence embeddings from concatenated power means of word vectors, across languages.
+
+The names below are imported when they are first used, so that the command line can say its
+version, or what is wrong with an option, without waiting for NumPy.
+"""
+
+import importlib
+import typing
 
 from pmeans._version import __version__
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import PmeansError
-from pmeans.recipe import Part, Recipe
-from pmeans.spaces.space import WordSpace
-from pmeans.spaces.store import open_space, save_space
+
+if typing.TYPE_CHECKING:
+    from pmeans.encoder import PowerMeanEncoder
+    from pmeans.errors import PmeansError
+    from pmeans.models import load, save
+    from pmeans.recipe import Part, Recipe
+    from pmeans.spaces.readers import read_space
+    from pmeans.spaces.space import WordSpace
+    from pmeans.spaces.store import open_space, save_space
 
 __all__ = [
     "Part",
@@ -14,6 +25,32 @@ __all__ = [
     "Recipe",
     "WordSpace",
     "__version__",
+    "load",
     "open_space",
+    "read_space",
+    "save",
     "save_space",
 ]
+_HOMES = {
+    "Part": "pmeans.recipe",
+    "PmeansError": "pmeans.errors",
+    "PowerMeanEncoder": "pmeans.encoder",
+    "Recipe": "pmeans.recipe",
+    "WordSpace": "pmeans.spaces.space",
+    "load": "pmeans.models",
+    "open_space": "pmeans.spaces.store",
+    "read_space": "pmeans.spaces.readers",
+    "save": "pmeans.models",
+    "save_space": "pmeans.spaces.store",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pmeans' has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__
