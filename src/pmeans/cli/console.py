@@ -1,0 +1,71 @@
+"""What commands say, and to whom."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+
+import typer
+
+Step = Callable[[float, float | None, str], None]
+"""Called with how much is done, of how much (None if unknown), and what to say about it."""
+
+
+def say(message: str) -> None:
+    """Tell people something, on standard error."""
+    print(message, file=sys.stderr)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows to standard output: aligned on a terminal, with tabs between cells in a pipe."""
+    if not sys.stdout.isatty():
+        for cells in [header, *rows]:
+            print("\t".join(cells))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(*header, box=None, header_style="bold", pad_edge=False)
+    for cells in rows:
+        shown.add_row(*map(Text, cells))
+    Console().print(shown)
+
+
+@contextlib.contextmanager
+def progress(title: str) -> Iterator[Step]:
+    """Show a bar on a terminal, and nothing anywhere else."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[text]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, text="")
+        yield lambda done, total, text: bar.update(task, completed=done, total=total, text=text)
+
+
+@contextlib.contextmanager
+def resumable() -> Iterator[None]:
+    """Say on Ctrl-C that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted: run the same command again to go on from here.")
+        raise typer.Exit(130) from None
+
+
+def size(n_bytes: int) -> str:
+    """Write a number of bytes for people."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.1f} {unit}"
+    return f"{n_bytes} bytes"

@@ -1,0 +1,82 @@
+"""The program ``pmeans``: its groups of commands, and what it does with an error."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pmeans._version import __version__
+from pmeans.cli import convert, embed, export, spaces
+from pmeans.cli.console import say
+from pmeans.errors import PmeansError
+
+
+class _Commands(TyperGroup):
+    """Turns what a user can cause into one line and an exit code; bugs keep their traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except PmeansError as error:
+            say(f"error: {error}")
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt:
+            say("interrupted.")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader has gone (as `head` does): leave without a word, as by SIGPIPE. What is
+            # still buffered must not be flushed into the closed pipe when Python exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(141) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Sentence embeddings from power means of word vectors.",
+    epilog="'pmeans COMMAND --help' says more about a command.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: the same in a pipe, and no rich to import
+    pretty_exceptions_enable=False,
+)
+spaces.register(app)
+convert.register(spaces.app)
+export.register(spaces.app)
+embed.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        # Whether the native core is there is cheap to see; loading it would load NumPy.
+        native = importlib.util.find_spec("pmeans._native") is not None
+        native = native and os.environ.get("PMEANS_KERNELS") != "numpy"
+        print(f"pmeans {__version__} ({'native' if native else 'NumPy'} kernels)")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the program."""
+    warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+    app(prog_name="pmeans")
+
+
+if __name__ == "__main__":
+    main()

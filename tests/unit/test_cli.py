@@ -1,0 +1,284 @@
+"""The command line: what goes where, and how it ends."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pmeans
+from pmeans.cli.main import app
+from pmeans.spaces.edit import quantise
+
+
+@pytest.fixture(autouse=True)
+def _own_library(tmp_path, monkeypatch):
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def run():
+    return lambda *args, **kwargs: CliRunner().invoke(app, list(map(str, args)), **kwargs)
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """Write a space of two languages to a file."""
+    words = {"en": ["house", "dog"], "de": ["haus", "hund", "ein"]}
+    rows = [[1, 0], [0, 1], [0.9, 0.1], [0.1, 0.9], [-1, -1]]
+    space = pmeans.WordSpace.from_words("tiny", words, np.array(rows, dtype=np.float32))
+    pmeans.save_space(space, tmp_path / "tiny.safetensors")
+    return tmp_path / "tiny.safetensors"
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_version_is_said_on_standard_output(run):
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"pmeans {pmeans.__version__} (")
+
+
+@pytest.mark.parametrize("args", [["--version"], ["spaces", "--help"], ["embed"]])
+def test_what_needs_no_vectors_loads_no_numpy(args):
+    program = (
+        "import sys\n"
+        "from pmeans.cli.main import main\n"
+        f"sys.argv[1:] = {args!r}\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print('loaded:', {'numpy', 'rich', 'pyarrow'} & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.endswith(b"loaded: set()\n")
+
+
+def test_a_users_mistake_is_one_line_and_exit_code_1(run, tiny, tmp_path):
+    result = run("embed", tiny, tmp_path / "absent.txt", "--out", tmp_path / "out.npy")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"error: no file '{tmp_path / 'absent.txt'}'.\n"
+
+
+def test_a_usage_error_is_exit_code_2(run):
+    assert run("embed", "model", "in.txt").exit_code == 2
+    assert run("spaces", "nonsense").exit_code == 2
+
+
+def test_a_bug_keeps_its_traceback(run, monkeypatch):
+    def broken(*args):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("pmeans.models.load", broken)
+    assert isinstance(run("embed", "model", "--out", "x.npy").exception, RuntimeError)
+
+
+def test_embed_writes_rows_and_says_so_on_standard_error(run, tiny, tmp_path):
+    sentences = write(tmp_path / "in.txt", "house\nzzz\nthe dog\n")
+    out = tmp_path / "out.npy"
+    result = run("embed", tiny, sentences, "--lang", "en", "--out", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (
+        result.stderr == f"3 rows of 6 numbers in {out}.\n1 rows have no known word and are zero.\n"
+    )
+    np.testing.assert_array_equal(np.load(out)[0], [1, 0] * 3)
+
+
+def test_embed_reads_standard_input_and_prints_json_lines(run, tiny):
+    result = run("embed", tiny, "--lang", "en", "--out", "-", input="dog\n")
+    assert result.stdout == '{"index": 0, "embedding": [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]}\n'
+
+
+def test_embed_takes_the_language_from_a_column(run, tiny, tmp_path):
+    table = write(tmp_path / "in.csv", "review,code\ndog,en\nhund,de\n")
+    columns = ["--text-column", "review", "--lang-column", "code"]
+    assert run("embed", tiny, table, *columns, "--out", tmp_path / "out.npy").exit_code == 0
+    expected = np.array([[0, 1] * 3, [0.1, 0.9] * 3], dtype=np.float32)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_embed_warns_of_rows_that_it_skipped(run, tiny, tmp_path):
+    lines = write(tmp_path / "in.jsonl", '{"text": "dog"}\n{}\n')
+    args = ["embed", tiny, lines, "--lang", "en", "--out", tmp_path / "out.npy"]
+    assert run(*args).exit_code == 1
+    result = run(*args, "--on-error", "skip", "--restart")
+    assert "warning: 1 rows could not be read and are zero." in result.stderr
+    assert np.load(tmp_path / "out.npy").shape == (2, 6)
+
+
+def test_ctrl_c_says_that_the_job_can_be_resumed(run, tiny, tmp_path, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pmeans.embedding.embed_to_file", interrupted)
+    sentences = write(tmp_path / "in.txt", "house\n")
+    result = run("embed", tiny, sentences, "--lang", "en", "--out", tmp_path / "out.npy")
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted: run the same command again to go on from here.\n"
+
+
+def test_a_reader_that_has_gone_is_no_error(tiny):
+    command = [sys.executable, "-m", "pmeans.cli.main", "embed", str(tiny)]
+    command += ["--lang", "en", "--out", "-", "--batch-size", "100"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        program.stdout.close()
+        program.stdin.write(b"house\n" * 10_000)
+        program.stdin.close()
+        assert program.stderr.read() == b""
+        assert program.wait() == 141
+
+
+def test_list_shows_what_is_installed_with_tabs_in_a_pipe(run, tiny):
+    assert run("spaces", "merge", tiny, "--name", "both").exit_code == 0
+    header, row, *_ = run("spaces", "list").stdout.splitlines()
+    assert header.split("\t")[:3] == ["NAME", "STATE", "WORDS"]
+    assert row.split("\t")[:6] == ["both", "installed", "5", "2", "float32", "en de"]
+
+
+def test_list_shows_what_can_be_fetched_unless_it_is_here(run, tiny):
+    def states():
+        lines = run("spaces", "list").stdout.splitlines()
+        return [line.split("\t")[1] for line in lines if line.startswith("glove-840b\t")]
+
+    assert states() == ["to fetch"]
+    run("spaces", "merge", tiny, "--name", "glove-840b")
+    assert states() == ["installed"]
+
+
+def test_a_damaged_space_does_not_hide_the_others(run, tiny, tmp_path):
+    run("spaces", "merge", tiny, "--name", "good")
+    (tmp_path / "home" / "spaces" / "bad.safetensors").write_bytes(b"damaged")
+    result = run("spaces", "list")
+    assert result.exit_code == 0
+    assert "good" in result.stdout
+    assert "warning: " in result.stderr
+    assert "bad.safetensors" in result.stderr
+
+
+def test_info_prints_keys_and_values(run, tiny):
+    result = run("spaces", "info", tiny)
+    values = dict(line.split("\t") for line in result.stdout.splitlines())
+    assert values["words"] == "en 2, de 3"
+    assert values["file"] == str(tiny)
+
+
+def test_info_verifies_a_sound_space(run, tiny):
+    assert "verified" in run("spaces", "info", tiny, "--verify").stderr
+
+
+def test_info_finds_numbers_that_are_not_finite(run, tmp_path):
+    rows = np.array([[1], [2]], dtype=np.float32)
+    space = pmeans.WordSpace.from_words("bad", {"en": ["x", "y"]}, rows)
+    damaged = replace(space, matrix=rows * np.float32([[1], [np.inf]]))
+    pmeans.save_space(damaged, tmp_path / "bad.safetensors")
+    result = run("spaces", "info", tmp_path / "bad.safetensors", "--verify")
+    assert result.exit_code == 1
+    assert "1 vectors have numbers that are not finite, first in row 1" in result.stderr
+
+
+@pytest.mark.parametrize("spelled", [b"haushundein", b"houseDog", b"housedog"])
+def test_info_finds_a_flipped_bit_in_the_words(run, tiny, spelled):
+    content = tiny.read_bytes()
+    damaged = content.replace(spelled, b"\xff" + spelled[1:])
+    tiny.write_bytes(damaged)
+    found = run("spaces", "info", tiny, "--verify").exit_code == 1
+    assert found == (damaged != content)
+
+
+def test_neighbours_are_printed_nearest_first(run, tiny):
+    result = run("spaces", "neighbours", tiny, "house", "--lang", "en", "--into", "de", "-k", "1")
+    assert result.stdout == "COSINE\tLANGUAGE\tWORD\n0.9939\tde\thaus\n"
+
+
+def test_neighbours_ask_for_a_language_where_there_are_several(run, tiny):
+    result = run("spaces", "neighbours", tiny, "house")
+    assert result.exit_code == 2
+    assert "en, de" in result.stderr
+
+
+def test_a_space_goes_out_as_text_and_comes_back(run, tiny, tmp_path):
+    text = tmp_path / "out.txt"
+    assert run("spaces", "export", tiny, text, "--suffix").exit_code == 0
+    assert text.read_text().splitlines()[:2] == ["5 2", "house_en 1.0 0.0"]
+    back = tmp_path / "back.safetensors"
+    assert run("spaces", "convert", text, "--out", back).exit_code == 0
+    assert pmeans.open_space(back).languages == ("en", "de")
+
+
+def test_export_writes_word2vecs_binary_by_its_ending(run, tiny, tmp_path):
+    assert run("spaces", "export", tiny, tmp_path / "out.bin", "--suffix").exit_code == 0
+    assert (tmp_path / "out.bin").read_bytes().startswith(b"5 2\nhouse_en \x00\x00\x80?")
+
+
+VECTORS = "the 1 2\nhouse 3 4\nDog 5 6\nbad 1 nan\n"
+
+
+def test_convert_stops_at_a_bad_entry_or_leaves_it_out(run, tmp_path):
+    file, out = write(tmp_path / "v.txt", VECTORS), tmp_path / "v.safetensors"
+    assert run("spaces", "convert", file, "--out", out).exit_code == 1
+    assert not out.exists()
+    result = run("spaces", "convert", file, "--out", out, "--on-error", "skip", "--lang", "fr")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "3 of 4 entries kept" in result.stderr
+    assert list(pmeans.open_space(out).words("fr")) == ["the", "house", "Dog"]
+
+
+def test_convert_installs_under_a_name(run, tmp_path):
+    file = write(tmp_path / "v.txt", VECTORS)
+    args = ["--name", "mine", "--limit", "2", "--case", "lower", "--dtype", "float16"]
+    assert run("spaces", "convert", file, *args).exit_code == 0
+    space = pmeans.open_space(tmp_path / "home" / "spaces" / "mine.safetensors")
+    assert (space.name, len(space), space.case, space.matrix.dtype) == (
+        "mine",
+        2,
+        "lower",
+        "float16",
+    )
+
+
+def test_convert_keeps_the_words_of_a_corpus(run, tmp_path):
+    file = write(tmp_path / "v.txt", VECTORS)
+    corpus = write(tmp_path / "corpus.txt", "A house!\nthe,\n")
+    args = ["--out", tmp_path / "v.safetensors", "--prune", corpus, "--limit", 3]
+    assert "2 of 3 words occur" in run("spaces", "convert", file, *args).stderr
+    assert list(pmeans.open_space(tmp_path / "v.safetensors").words("en")) == ["the", "house"]
+
+
+def test_merge_stores_numbers_as_asked(run, tiny, tmp_path):
+    out = tmp_path / "merged.safetensors"
+    assert (
+        run("spaces", "merge", tiny, "--name", "m", "--dtype", "int8", "--out", out).exit_code == 0
+    )
+    expected = quantise(pmeans.open_space(tiny), "int8")
+    np.testing.assert_array_equal(pmeans.open_space(out).matrix, expected.matrix)
+
+
+def test_fetch_refuses_a_name_that_the_catalogue_does_not_have(run):
+    result = run("spaces", "fetch", "no-such-space")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the catalogue has no word space 'no-such-space'.")
+
+
+def test_an_installed_space_is_a_model(run, tiny):
+    run("spaces", "merge", tiny, "--name", "both")
+    assert run("embed", "both", "--lang", "de", "--out", "-", input="ein\n").exit_code == 0
+
+
+def test_a_missing_native_core_is_a_line_and_no_python_warning(tiny):
+    program = (
+        "import sys; sys.modules['pmeans._native'] = None\n"
+        "from pmeans.cli.main import main\n"
+        f"sys.argv[1:] = ['spaces', 'info', {str(tiny)!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, env={"PATH": ""}, check=True
+    )
+    assert done.stderr.startswith(b"warning: pmeans runs on NumPy")
+    assert done.stderr.count(b"\n") == 1
