@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt $(NATIVE)
 	touch $@
 
 demo: setup  ## convert the bundled vectors and embed a few sentences with them
-	PATH="$(BIN):$$PATH" sh demo/run.sh
+	PATH="$(abspath $(BIN)):$$PATH" sh demo/run.sh
 
 test: setup  ## run all tests
 	$(BIN)/python -m pytest
