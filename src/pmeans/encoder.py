@@ -19,7 +19,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.coverage import Coverage, count_words
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.output import Precision, normalise_rows, quantise_rows
+from pmeans.output import Precision, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.recipe import Recipe
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
@@ -148,7 +148,7 @@ class PowerMeanEncoder:
             normalise_rows(rows)
         finished = quantise_rows(rows, precision)
         if convert_to_tensor:
-            return _tensor(finished[0] if single else finished, device)
+            return to_tensor(finished[0] if single else finished, device)
         if single:
             return finished[0]
         return finished if convert_to_numpy else list(finished)
@@ -172,11 +172,11 @@ class PowerMeanEncoder:
 
     def similarity(self, a: Array, b: Array) -> Floats:
         """Return the cosine of every row of a with every row of b, (n_a, n_b)."""
-        return _unit(a) @ _unit(b).T
+        return unit_rows(a) @ unit_rows(b).T
 
     def similarity_pairwise(self, a: Array, b: Array) -> Floats:
         """Return the cosine of each row of a with the same row of b, (n,)."""
-        return np.einsum("ij,ij->i", _unit(a), _unit(b))
+        return np.einsum("ij,ij->i", unit_rows(a), unit_rows(b))
 
     def get_embedding_dimension(self) -> int:
         """Return `dim`."""
@@ -382,19 +382,3 @@ def _chunks(
         if len(codes) < len(chunk):
             raise InputError("lang has fewer entries than there are sentences.")
         yield chunk, codes
-
-
-def _unit(rows: Array) -> Floats:
-    copy = np.array(rows, dtype=np.float32, ndmin=2)
-    normalise_rows(copy)
-    return copy
-
-
-def _tensor(array: Array, device: Any) -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise InputError(
-            "convert_to_tensor needs torch: pip install 'pmeans[train]', or leave it out."
-        ) from None
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device or "cpu")

@@ -5,7 +5,7 @@ The options and their meaning are sentence-transformers'.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -41,3 +41,21 @@ def quantise_rows(rows: Floats, precision: Precision) -> Array:
     step = (rows.max(axis=0, initial=-np.inf) - low) / 255
     levels = np.floor((rows - low) / np.where(step > 0, step, 1)).clip(0, 255)
     return levels.astype(np.uint8) if precision == "uint8" else (levels - 128).astype(np.int8)
+
+
+def unit_rows(rows: Array) -> Floats:
+    """Return a copy whose rows have length 1; a single vector becomes one row."""
+    copy = np.array(rows, dtype=np.float32, ndmin=2)
+    normalise_rows(copy)
+    return copy
+
+
+def to_tensor(array: Array, device: Any) -> Any:
+    """Return a torch tensor on a device, the CPU if None."""
+    try:
+        import torch
+    except ImportError:
+        raise InputError(
+            "convert_to_tensor needs torch: pip install 'pmeans[train]', or leave it out."
+        ) from None
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device or "cpu")

@@ -9,6 +9,7 @@ from pmeans.errors import InputError
 from pmeans.spaces import catalogue
 from pmeans.spaces.catalogue import Entry
 from pmeans.spaces.library import path_of
+from pmeans.spaces.readers import FORMATS
 
 FILLED = [entry.for_language("it") for entry in catalogue.entries()]
 each_entry = pytest.mark.parametrize("entry", FILLED, ids=lambda entry: entry.name)
@@ -85,3 +86,7 @@ def test_an_unknown_name_gets_the_nearest():
         InputError, match=r"no word space 'glove840b'\. Did you mean 'glove-840b'\?"
     ):
         catalogue.entry("glove840b")
+
+
+def test_every_space_is_in_a_format_that_there_is_a_reader_for():
+    assert {entry.format for entry in catalogue.entries()} <= set(FORMATS)
