@@ -28,7 +28,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise StorageError(f"no file {str(path)!r}.") from None
     except OSError as error:
         raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
 
 
@@ -68,7 +68,7 @@ def _convert(hint: Any, value: object, where: str) -> Any:
         return tuple(_convert(args[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if origin is typing.Literal:
         if value not in args:
-            near = did_you_mean(str(value), map(str, args))
+            near = did_you_mean(value, map(str, args)) if isinstance(value, str) else ""
             choices = ", ".join(map(repr, args))
             raise ConfigError(f"{where}: {_shown(value)} is not one of {choices}.{near}")
         return value
@@ -83,12 +83,18 @@ def _convert(hint: Any, value: object, where: str) -> Any:
     accepted = (int, float) if hint is float else hint
     if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
         raise ConfigError(f"{where}: expected {_NAMES.get(hint, hint)}, got {_shown(value)}.")
-    return float(value) if hint is float else value
+    try:
+        return float(value) if hint is float else value
+    except OverflowError:
+        raise ConfigError(f"{where}: {_shown(value)} is too large for a number.") from None
 
 
 _NAMES = {str: "a string", float: "a number", int: "a whole number", bool: "true or false"}
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not spell out whole numbers of thousands of digits
+        return "a number beyond all measure"
     return text if len(text) <= 60 else text[:57] + "..."
