@@ -99,12 +99,9 @@ def find(table: WordTable, words: Sequence[str]) -> Ints:
         active = active[places[active] < len(table.slots)]
         slots = table.slots[places[active], 1]
         numbers = slots & np.uint64(0xFFFF_FFFF)
-        for i, number in zip(
-            active[slots - numbers == seconds[active]].tolist(),
-            numbers[slots - numbers == seconds[active]].tolist(),
-            strict=True,
-        ):
-            begin, end = table.offsets[number : number + 2] if number < len(table) else (0, -1)
+        alike = (slots - numbers == seconds[active]) & (numbers < len(table))
+        for i, number in zip(active[alike].tolist(), numbers[alike].tolist(), strict=True):
+            begin, end = table.offsets[number : number + 2]
             if bytes(table.words[begin:end]) == spelled[i]:
                 found[i] = number
         active = active[(slots != EMPTY) & (found[active] < 0)]
