@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from pmeans.errors import ConfigError
+from pmeans.errors import ConfigError, FormatError
 from pmeans.kernels import index
 from pmeans.recipe import Recipe
+from pmeans.spaces.store import map_tensors, write_tensors
 from pmeans.types import WordTable
+from pmeans.znorm import Statistics, ZNorm
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,24 @@ def test_a_slot_with_a_number_beyond_the_table_finds_nothing():
     # The last byte taken off, these bytes spell the word.
     words = np.frombuffer(b"theX", np.uint8)
     assert index.find(WordTable(words, whole.offsets, slots), ["the"]).tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("count.en", np.array(3)),
+        ("count.en", np.array([], dtype=np.int64)),
+        ("count.en", np.array([np.nan], dtype=np.float32)),
+        ("mean.en", np.array([0, np.inf], dtype=np.float32)),
+        ("mean.en", np.array([0, 1], dtype=np.int8)),
+        ("std.en", np.array([1, np.nan], dtype=np.float32)),
+        ("std.en", np.array([1, -1], dtype=np.float32)),
+    ],
+)
+def test_statistics_that_are_none_are_refused(tmp_path, name, array):
+    fitted = Statistics(np.zeros(2, np.float32), np.ones(2, np.float32), 9)
+    ZNorm("per_language", {"en": fitted}).save(tmp_path / "znorm")
+    tensors, metadata = map_tensors(tmp_path / "znorm")
+    write_tensors(tmp_path / "changed", tensors | {name: array}, metadata)
+    with pytest.raises(FormatError, match="statistics of 'en'"):
+        ZNorm.load(tmp_path / "changed", "per_language", 2)
