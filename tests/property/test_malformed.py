@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from pmeans.errors import ConfigError, FormatError
+from pmeans import kernels
+from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
 from pmeans.recipe import Recipe
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
 from pmeans.types import WordTable
 from pmeans.znorm import Statistics, ZNorm
 
@@ -56,3 +58,35 @@ def test_statistics_that_are_none_are_refused(tmp_path, name, array):
     write_tensors(tmp_path / "changed", tensors | {name: array}, metadata)
     with pytest.raises(FormatError, match="statistics of 'en'"):
         ZNorm.load(tmp_path / "changed", "per_language", 2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"languages": "[" * 100_000}, "damaged"),
+        ({"minn": "2", "maxn": str(2**40)}, "n-gram lengths"),
+        ({"minn": "2", "maxn": "65"}, "n-gram lengths"),
+    ],
+)
+def test_metadata_beyond_all_measure_are_refused(tmp_path, changed, message):
+    rows = np.ones((2, 3), np.float32)
+    space = WordSpace.from_words("s", {"en": ["a", "b"]}, rows, subwords=Subwords(rows, 2, 3))
+    save_space(space, tmp_path / "x")
+    tensors, metadata = map_tensors(tmp_path / "x")
+    write_tensors(tmp_path / "y", tensors, metadata | changed)
+    with pytest.raises(FormatError, match=message):
+        open_space(tmp_path / "y")
+
+
+def test_a_store_without_words_cannot_claim_a_width_that_fills_the_memory(tmp_path):
+    space = WordSpace.from_words("s", {"en": []}, np.empty((0, 2**40), np.float32))
+    save_space(space, tmp_path / "x")
+    with pytest.raises(FormatError, match="columns"):
+        open_space(tmp_path / "x")
+
+
+def test_no_n_gram_may_be_longer_than_any_word():
+    rows = np.ones((2, 3), np.float32)
+    with pytest.raises(InputError, match="64"):
+        kernels.compose(["word"], rows, 2, 65)
+    assert kernels.compose(["a" * 100], rows, 64, 64)[1].tolist() == [39]

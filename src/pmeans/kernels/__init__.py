@@ -23,6 +23,7 @@ from pmeans.kernels.threads import available_threads
 from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
 
 __all__ = [
+    "LONGEST_NGRAM",
     "LineStatus",
     "Splitting",
     "available_threads",
@@ -38,6 +39,9 @@ __all__ = [
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
 SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
+
+LONGEST_NGRAM = 64
+"""Characters; what claims more is damaged, and would take time without end over a long word."""
 
 
 def _choose_core() -> Any:
@@ -190,8 +194,10 @@ def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[
     """
     if ngrams.ndim != 2 or ngrams.dtype != np.float32 or not len(ngrams):
         raise InputError(f"n-gram vectors must be (n, dim) float32, not {_described(ngrams)}.")
-    if not 0 <= minn <= maxn:
-        raise InputError(f"n-gram lengths must be 0 <= minn <= maxn, not {minn} and {maxn}.")
+    if not 0 <= minn <= maxn <= LONGEST_NGRAM:
+        raise InputError(
+            f"n-gram lengths must be 0 <= minn <= maxn <= {LONGEST_NGRAM}, not {minn} and {maxn}."
+        )
     vectors, counts = core.compose(list(words), np.ascontiguousarray(ngrams), minn, maxn)
     return vectors, counts
 

@@ -27,10 +27,12 @@ import numpy as np
 
 from pmeans.errors import FormatError, StorageError
 from pmeans.files import replacing
+from pmeans.kernels import LONGEST_NGRAM
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.types import Array, WordTable
 
 VERSION = 1
+LARGEST_DIM = 1 << 20
 _ALIGNMENT = 64
 _DTYPES = {
     "F32": "<f4", "F16": "<f2", "I8": "|i1", "U8": "|u1", "I64": "<i8", "U64": "<u8",
@@ -149,7 +151,7 @@ def open_space(path: str | Path) -> WordSpace:
         return _space(tensors, metadata, str(path))
     except KeyError as error:
         raise FormatError(f"{path}: damaged word space: {error} is missing.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged word space: {error}") from error
 
 
@@ -159,6 +161,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     languages = json.loads(metadata["languages"])
     _require(isinstance(languages, list) and bool(languages), "it names no language")
     _require(matrix.ndim == 2, "the matrix has not two dimensions")
+    _require(matrix.shape[1] <= LARGEST_DIM, f"its vectors have {matrix.shape[1]} columns")
     _require(matrix.dtype.name in ("float32", "float16", "int8"), "the matrix has a strange type")
     _require((scale is None) == (matrix.dtype != np.int8), "int8 and a scale go together")
     if scale is not None:
@@ -182,7 +185,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     if "ngrams" in tensors:
         ngrams = tensors["ngrams"]
         minn, maxn = int(metadata["minn"]), int(metadata["maxn"])
-        _require(0 <= minn <= maxn, "n-gram lengths misfit")
+        _require(0 <= minn <= maxn <= LONGEST_NGRAM, f"n-gram lengths of {minn} to {maxn}")
         _require(
             ngrams.ndim == 2 and ngrams.dtype == np.float32 and len(ngrams) > 0
             and ngrams.shape[1] == matrix.shape[1],
