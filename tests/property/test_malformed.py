@@ -90,3 +90,14 @@ def test_no_n_gram_may_be_longer_than_any_word():
     with pytest.raises(InputError, match="64"):
         kernels.compose(["word"], rows, 2, 65)
     assert kernels.compose(["a" * 100], rows, 64, 64)[1].tolist() == [39]
+
+
+def test_n_grams_whose_sum_overflows_do_not_warn():
+    rows = np.full((2, 3), 3e38, np.float32)
+    assert np.isinf(kernels.compose(["word"], rows, 2, 3)[0]).all()
+
+
+def test_a_language_without_words_is_still_a_language():
+    space = WordSpace.from_words("s", {"en": ["a"], "de": []}, np.ones((1, 3), np.float32))
+    assert space.row("a", "de") == -1
+    assert list(space.words("de")) == []

@@ -110,6 +110,7 @@ def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: I
     return rows
 
 
+@np.errstate(over="ignore", invalid="ignore")  # as silent as the native core
 def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
     """See `pmeans.kernels.compose`."""
     vectors = np.zeros((len(words), ngrams.shape[1]), dtype=np.float32)

@@ -118,7 +118,7 @@ class WordSpace:
 
     def table(self, lang: str) -> WordTable:
         """Return the words of a language, or those of no particular one."""
-        found = self.tables.get(lang) or self.tables.get(ANY_LANGUAGE)
+        found = self.tables.get(lang, self.tables.get(ANY_LANGUAGE))
         if found is None:
             raise LanguageError(
                 f"the space {self.name!r} has no language {lang!r}; "
