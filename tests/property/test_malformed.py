@@ -1,5 +1,10 @@
 """Malformed input gives a `PmeansError`: what fuzzing has found, case by case."""
 
+import io
+import json
+import struct
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -7,6 +12,7 @@ from pmeans import kernels
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
 from pmeans.recipe import Recipe
+from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
 from pmeans.types import WordTable
@@ -101,3 +107,69 @@ def test_a_language_without_words_is_still_a_language():
     space = WordSpace.from_words("s", {"en": ["a"], "de": []}, np.ones((1, 3), np.float32))
     assert space.row("a", "de") == -1
     assert list(space.words("de")) == []
+
+
+def zipped() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("x", b"a 1 2\n")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        zipped().replace(b"x", b"\0"),  # a file without a name
+        # The directory is said to begin two bytes later: the file then begins before the archive.
+        zipped()[:-6] + bytes([zipped()[-6] + 2]) + zipped()[-5:],
+    ],
+)
+def test_a_damaged_archive_is_refused(tmp_path, archive):
+    (tmp_path / "x").write_bytes(archive)
+    with pytest.raises(FormatError, match="cannot open this zip archive"):
+        read_space(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2.0, 3.0)}",
+        "-" * 9000 + "1",
+    ],
+)
+def test_a_matrix_with_an_absurd_header_is_refused(tmp_path, header):
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+    (tmp_path / "x.npy").write_bytes(start + header.encode() + bytes(24))
+    (tmp_path / "x.words.txt").write_bytes(b"a\nb\n")
+    with pytest.raises(FormatError, match="cut short"):
+        read_space(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("vocabulary", [[[]], [""], {"the": float("inf")}])
+def test_a_tokeniser_with_a_strange_vocabulary_is_refused(tmp_path, vocabulary):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocabulary}}))
+    write_tensors(tmp_path / "model.safetensors", {"embeddings": np.ones((1, 2), np.float32)}, {})
+    with pytest.raises(FormatError, match="tokenizer"):
+        read_space(tmp_path)
+
+
+def fasttext_model(maxn: int, value: float) -> bytes:
+    """A model of one word in one dimension, whose matrix holds one value."""
+    start = struct.pack("<2i12id", 793712314, 12, 1, 5, 5, 1, 5, 1, 2, 2, 1, 2, maxn, 100, 1e-4)
+    entry = struct.pack("<3i2q", 1, 1, 0, 9, -1) + b"word\0" + struct.pack("<qb", 9, 0)
+    return start + entry + struct.pack("<bqq2f", 0, 2, 1, value, value)
+
+
+def test_a_fasttext_model_with_endless_n_grams_is_refused(tmp_path):
+    (tmp_path / "x").write_bytes(fasttext_model(2**31 - 1, 1.0))
+    with pytest.raises(FormatError, match="n-grams of 2 to 2147483647"):
+        read_space(tmp_path / "x")
+
+
+def test_a_fasttext_word_whose_vector_overflows_is_reported(tmp_path):
+    (tmp_path / "x").write_bytes(fasttext_model(3, 3e38))
+    with pytest.raises(FormatError, match="nan or infinite"):
+        read_space(tmp_path / "x")

@@ -17,7 +17,6 @@ from pmeans.spaces.report import Policy, Problem, ReadReport
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.types import Array, Bytes, Case, Ints, WordTable
 
-LARGEST_DIM = 1 << 20
 _N_EXAMPLES = 5
 _CASE_SAMPLE = 100_000
 _CHECKED_AT_ONCE = 1 << 22

@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.errors import FormatError
+from pmeans.kernels import LONGEST_NGRAM
 from pmeans.spaces.readers.entries import (
-    LARGEST_DIM,
     Entries,
     Tally,
     checked_limit,
@@ -36,6 +36,7 @@ from pmeans.spaces.readers.fasttext_ngrams import compose_known
 from pmeans.spaces.readers.opening import Stream, open_stream
 from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.spaces.store import LARGEST_DIM
 from pmeans.types import Floats
 
 MAGIC = (793712314).to_bytes(4, "little")
@@ -154,6 +155,8 @@ def _read_model(source: _Source) -> _Model:
     n_entries, n_words, n_labels, _, n_pruned = source.numbers("<3i2q")
     if not 1 <= dim <= LARGEST_DIM or n_buckets < 0:
         raise source.damaged(f"{dim} dimensions, {n_buckets} n-gram buckets")
+    if n_buckets and maxn > LONGEST_NGRAM:
+        raise source.damaged(f"n-grams of {minn} to {maxn} characters")
     if min(n_words, n_labels) < 0 or n_entries != n_words + n_labels:
         raise source.damaged(f"{n_entries} entries of {n_words} words and {n_labels} labels")
     if n_pruned >= 0:

@@ -15,6 +15,7 @@ _AT_ONCE = 2048
 _END_OF_SENTENCE = b"</s>"
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is reported as such
 def compose_known(words: list[bytes], rows: Floats, ngrams: Floats, minn: int, maxn: int) -> None:
     """Replace the words' rows by the words' vectors.
 

@@ -50,7 +50,7 @@ def read_model2vec(
     try:
         tokens, special = _tokens(tokenizer)
         word_of = _word_rule(tokenizer["model"], tokens)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FormatError(
             f"{folder}: no tokenizer.json of this kind is known: {error!r}."
         ) from error

@@ -8,6 +8,7 @@ each the bytes up to the newline. A type at the end of the matrix's name is no p
 from __future__ import annotations
 
 import ast
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +20,7 @@ from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
 
-_LONGEST_HEADER = 1 << 16
+_LONGEST_HEADER = 1 << 10  # NumPy writes 118 bytes; Python chokes on deep nesting in more
 
 
 def read_npy_words(
@@ -70,8 +71,12 @@ def _mapped(path: Path) -> Array:
                 )
             if len(shape) != 2 or min(shape) < 1:
                 raise FormatError(f"{path}: {shape} is not the shape of a matrix, (n_words, dim).")
+            begin = file.tell()
+            n_bytes = math.prod(shape) * np.dtype(stored).itemsize
+            if n_bytes > file.seek(0, 2) - begin:  # where numpy.memmap counts, it overflows
+                raise ValueError(f"{n_bytes:,} bytes are announced")
             order: Literal["F", "C"] = "F" if by_column else "C"
-            return np.ascontiguousarray(np.memmap(file, stored, "r", file.tell(), shape, order))
+            return np.ascontiguousarray(np.memmap(file, stored, "r", begin, shape, order))
     except FileNotFoundError:
         raise StorageError(f"no file {str(path)!r}.") from None
     except OSError as error:

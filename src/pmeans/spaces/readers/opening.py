@@ -13,6 +13,7 @@ import contextlib
 import gzip
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ from pmeans.errors import FormatError, StorageError
 
 _STEP = 1 << 20
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+# What zipfile makes of damage is not documented: a place outside of the file is an OSError or a
+# ValueError, a file without a name an IndexError, an unknown method a NotImplementedError.
+_ZIP_DAMAGE = (*_DAMAGE, ValueError, LookupError, RuntimeError, struct.error)
 
 
 class Stream:
@@ -139,5 +143,7 @@ def _member(file: io.BufferedReader, path: Path) -> IO[bytes]:
                 f"{path.stem!r}. Unpack the one you mean: {listed}."
             )
         return archive.open(members[0] if len(members) == 1 else named[0])
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+    except FormatError:
+        raise
+    except _ZIP_DAMAGE as error:
         raise FormatError(f"{path}: cannot open this zip archive: {error}.") from error

@@ -21,7 +21,6 @@ from pmeans.errors import FormatError
 from pmeans.kernels import LineStatus
 from pmeans.kernels.parsing import NUMBER
 from pmeans.spaces.readers.entries import (
-    LARGEST_DIM,
     Entries,
     Growing,
     Tally,
@@ -34,6 +33,7 @@ from pmeans.spaces.readers.entries import (
 from pmeans.spaces.readers.opening import Stream, open_stream
 from pmeans.spaces.report import STRICT, Policy, Problem, ReadReport
 from pmeans.spaces.space import WordSpace
+from pmeans.spaces.store import LARGEST_DIM
 
 _BLOCK = 32 << 20
 _SAMPLE = 50

@@ -16,7 +16,6 @@ import numpy as np
 
 from pmeans.errors import FormatError
 from pmeans.spaces.readers.entries import (
-    LARGEST_DIM,
     Entries,
     Growing,
     Tally,
@@ -28,6 +27,7 @@ from pmeans.spaces.readers.opening import Stream, open_stream
 from pmeans.spaces.readers.text import HEADER
 from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
+from pmeans.spaces.store import LARGEST_DIM
 from pmeans.types import Floats
 
 _BLOCK = 16 << 20
