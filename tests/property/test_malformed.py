@@ -15,7 +15,7 @@ from pmeans.recipe import Recipe
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
-from pmeans.types import WordTable
+from pmeans.types import TokenBatch, WordTable
 from pmeans.znorm import Statistics, ZNorm
 
 
@@ -173,3 +173,20 @@ def test_a_fasttext_word_whose_vector_overflows_is_reported(tmp_path):
     (tmp_path / "x").write_bytes(fasttext_model(3, 3e38))
     with pytest.raises(FormatError, match="nan or infinite"):
         read_space(tmp_path / "x")
+
+
+def test_a_word_whose_composed_vector_overflows_is_unknown():
+    ngrams = np.full((1, 2), 3e38, np.float32)
+    space = WordSpace.from_words(
+        "s", {"en": ["a"]}, np.ones((1, 2), np.float32), subwords=Subwords(ngrams, 2, 3)
+    )
+    assert space.vector("overflowing", "en") is None
+    batch = TokenBatch(np.array([0, 1], np.int32), np.array([0, 2]), np.zeros(1, np.int32), ("x",))
+    known, _ = space.compose(batch)
+    assert (known.ids.tolist(), known.unknown.tolist()) == ([0], [1])
+
+
+def test_infinite_values_of_a_damaged_store_do_not_warn():
+    rows = np.array([[np.inf], [1]], np.float32)
+    batch = TokenBatch(np.array([0, 1], np.int32), np.array([0, 2]), np.zeros(1, np.int32))
+    assert kernels.power_means(rows, batch, [0.5, 3]).shape == (1, 2)

@@ -19,6 +19,7 @@ from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
 
 NAME = "numpy"
 Found = tuple[Ids, Ints, Ids, list[str]]
+_SILENT = np.errstate(over="ignore", invalid="ignore")  # as the native core is
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -62,6 +63,7 @@ def _find(table: WordTable, case: Case, tokens: list[str]) -> Ints:
     return np.where(found >= 0, found + table.start, -1)
 
 
+@_SILENT
 def power_means(
     matrix: Array,
     scale: Floats | None,
@@ -110,7 +112,7 @@ def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: I
     return rows
 
 
-@np.errstate(over="ignore", invalid="ignore")  # as silent as the native core
+@_SILENT
 def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
     """See `pmeans.kernels.compose`."""
     vectors = np.zeros((len(words), ngrams.shape[1]), dtype=np.float32)

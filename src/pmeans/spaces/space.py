@@ -157,17 +157,19 @@ class WordSpace:
     def compose(self, batch: TokenBatch) -> tuple[TokenBatch, Floats]:
         """Make vectors for the batch's unknown words, (n_unknown_words, dim).
 
-        Words too short to have an n-gram are dropped from the batch and counted as unknown.
+        Words too short to have an n-gram, or whose vector overflows, are dropped from the batch
+        and counted as unknown.
         """
         if self.subwords is None or not batch.unknown_words:
             return batch, np.empty((0, self.dim), dtype=np.float32)
         sub = self.subwords
         vectors, counts = kernels.compose(batch.unknown_words, sub.ngrams, sub.minn, sub.maxn)
-        if counts.all():
+        made = (counts > 0) & np.isfinite(vectors).all(axis=1)
+        if made.all():
             return batch, vectors
         dropped = np.zeros(len(batch.ids), dtype=np.bool_)
         unknown = batch.ids >= len(self)
-        dropped[unknown] = counts[batch.ids[unknown] - len(self)] == 0
+        dropped[unknown] = ~made[batch.ids[unknown] - len(self)]
         lost = np.concatenate([[0], np.cumsum(dropped)])[batch.offsets]
         return (
             TokenBatch(
