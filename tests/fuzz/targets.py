@@ -1,0 +1,15 @@
+"""All targets by name; input i goes to number ``i % len(TARGETS)``."""
+
+from functools import partial
+
+from fuzz import files, runner, seeds, strings
+
+TARGETS: dict[str, runner.Target] = {
+    **{kind: partial(files.vectors, kind=kind) for kind in seeds.vector_files()},
+    "store": files.store,
+    "znorm": files.znorm,
+    "recipe": files.recipe,
+    "tokens": strings.tokens,
+    "lines": strings.lines,
+    "tables": strings.tables,
+}
