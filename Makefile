@@ -56,5 +56,22 @@ bench: .venv-bench/.installed .venv-bench-fse  ## measure against other librarie
 .venv-bench-fse:
 	-sh benchmarks/install_fse.sh $@
 
+fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+
+# The two libraries come first, or the sanitizer sees neither Python's memory nor C++ exceptions.
+SANITIZED = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc .venv-sanitize/bin/python
+
+# A build folder of its own: the setting would otherwise stay in the ordinary one.
+sanitize:  ## run tests and some fuzzing on a native core with AddressSanitizer and UBSan
+	test -x .venv-sanitize/bin/python || $(PYTHON) -m venv .venv-sanitize
+	.venv-sanitize/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --config-settings=cmake.define.PMEANS_SANITIZE=ON --config-settings=build-dir=build/sanitize \
+	  --config-settings=cmake.build-type=RelWithDebInfo '.[dev]'
+	$(SANITIZED) -c "import pmeans._native as n; assert b'__asan_' in open(n.__file__, 'rb').read()"
+	$(SANITIZED) -m pytest --capture=sys tests/unit tests/property
+	PYTHONPATH=tests $(SANITIZED) -m fuzz $(or $(N),20000)
+
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .venv-* build demo/out
