@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
+from pmeans.embedding.partial import open_partial
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
 from pmeans.recipe import Recipe
@@ -190,3 +191,22 @@ def test_infinite_values_of_a_damaged_store_do_not_warn():
     rows = np.array([[np.inf], [1]], np.float32)
     batch = TokenBatch(np.array([0, 1], np.int32), np.array([0, 2]), np.zeros(1, np.int32))
     assert kernels.power_means(rows, batch, [0.5, 3]).shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        '{"begun with": 5, "done": {}}',
+        '{"begun with": {}, "done": {"offset": 1180591620717411303424}}',
+        '{"begun with": {}, "done": {"rows": -1}}',
+    ],
+)
+def test_a_damaged_journal_of_an_embedding_job_is_refused(tmp_path, content):
+    (tmp_path / "x.npy.partial").write_bytes(b"some vectors")
+    (tmp_path / "x.npy.partial.json").write_text(content)
+    with (
+        open_partial(tmp_path / "x.npy", {}) as unfinished,
+        pytest.raises(FormatError, match="--restart begins anew"),
+    ):
+        unfinished.resume()

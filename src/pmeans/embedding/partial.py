@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmeans import config
-from pmeans.errors import ConfigError, FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,10 @@ class Partial:
         try:
             content = json.loads(self._journal.read_bytes())
             begun, state = content["begun with"], config.build(State, content["done"], "journal")
-        except (ValueError, KeyError, TypeError, ConfigError) as error:
+            numbers = dataclasses.astuple(state)
+            if not isinstance(begun, dict) or not all(0 <= n < 1 << 63 for n in numbers):
+                raise ValueError("it speaks of what cannot be")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FormatError(
                 f"{str(self._journal)!r} is damaged ({error}): --restart begins anew."
             ) from error
