@@ -16,6 +16,7 @@ from pmeans.recipe import Recipe
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
+from pmeans.spaces.verify import problems
 from pmeans.types import TokenBatch, WordTable
 from pmeans.znorm import Statistics, ZNorm
 
@@ -210,3 +211,10 @@ def test_a_damaged_journal_of_an_embedding_job_is_refused(tmp_path, content):
         pytest.raises(FormatError, match="--restart begins anew"),
     ):
         unfinished.resume()
+
+
+def test_an_infinite_scale_does_not_warn_but_is_found_by_verification():
+    space = WordSpace.from_words(
+        "s", {"en": ["a"]}, np.zeros((1, 2), np.int8), scale=np.array([np.inf], np.float32)
+    )
+    assert "not finite" in next(problems(space))

@@ -147,7 +147,8 @@ class WordSpace:
     def rows(self, which: slice | Array) -> Floats:
         """Return rows of the matrix as float32, (n, dim)."""
         decoded = np.asarray(self.matrix[which], dtype=np.float32)
-        return decoded if self.scale is None else decoded * self.scale[which, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # a damaged scale is `verify`'s affair
+            return decoded if self.scale is None else decoded * self.scale[which, None]
 
     @property
     def first_composed(self) -> int:
