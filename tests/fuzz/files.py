@@ -25,6 +25,7 @@ from pmeans.spaces.readers import opening, read_space, text
 from pmeans.spaces.report import STRICT, Policy
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space
+from pmeans.spaces.verify import problems
 from pmeans.znorm import ZNorm
 
 _SENTENCES = ["The cat isn't\u2028here: \ud800 x😀 3.5", "die Straße Donaudampfschiff " * 9, ""]
@@ -63,7 +64,9 @@ def vectors(rng: Random, folder: Path, kind: str) -> None:
 def store(rng: Random, folder: Path) -> None:
     """Open a store that is damaged anywhere, in its header alone, or behind it."""
     _write(folder / "x", _damaged_tensors(rng, rng.choice(seeds.stores())))
-    _use(open_space(folder / "x"), rng)
+    space = open_space(folder / "x")
+    _use(space, rng)
+    list(problems(space))
 
 
 def znorm(rng: Random, folder: Path) -> None:

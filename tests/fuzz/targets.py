@@ -2,13 +2,15 @@
 
 from functools import partial
 
-from fuzz import files, runner, seeds, strings
+from fuzz import corpora, files, runner, seeds, strings
 
 TARGETS: dict[str, runner.Target] = {
     **{kind: partial(files.vectors, kind=kind) for kind in seeds.vector_files()},
     "store": files.store,
     "znorm": files.znorm,
     "recipe": files.recipe,
+    "sentences": corpora.sentences,
+    "journal": corpora.journal,
     "tokens": strings.tokens,
     "lines": strings.lines,
     "tables": strings.tables,
