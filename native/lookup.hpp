@@ -150,31 +150,117 @@ struct Found {
   std::vector<std::string> unknown_words;
 };
 
-inline void find_all(const Table& table, const Tokens& tokens, Found& found) {
-  const auto& words = table.letter_case == Case::lower ? tokens.lower() : tokens.cased();
-  for (const Spelling& word : words) __builtin_prefetch(table.slots + home(table, word.hash));
-  const size_t before = found.ids.size();
-  found.ids.resize(before + words.size());
-  int32_t* const ids = found.ids.data() + before;
-  int32_t known = 0;
-  for (size_t i = 0; i < words.size(); ++i) {
-    int64_t row = find(table, words[i], tokens.bytes());
-    if (row < 0 && table.letter_case == Case::cased_then_lower)
-      row = find(table, tokens.lower()[i], tokens.bytes());
-    if (row < 0 && table.first_composed >= 0) {
-      // Numbered within its chunk for now, from -1 downwards.
-      const auto* spelled = reinterpret_cast<const char*>(tokens.bytes()) + words[i].offset;
-      found.unknown_words.emplace_back(spelled, words[i].size);
-      row = -static_cast<int64_t>(found.unknown_words.size());
-    } else if (row < 0) {
-      continue;
+// The words of one sentence after another, looked up in all tables. Each thread has its own.
+class Finder {
+ public:
+  Finder(const std::vector<Table>& tables, Splitting splitting, size_t n_texts)
+      : tables_(tables), splitting_(splitting), remembers_(tables.size() > 1 && n_texts >= 256) {
+    bool cased = false, lower = false;
+    for (const Table& table : tables) {
+      cased |= table.letter_case != Case::lower;
+      lower |= table.letter_case != Case::cased;
     }
-    ids[known++] = static_cast<int32_t>(row);
+    tokens_ = Tokens(cased, lower);
+    seen_.resize(remembers_ ? n_seen : 0);
+    seen_rows_.resize(seen_.size() * tables.size());
   }
-  found.ids.resize(before + known);
-  found.known.push_back(known);
-  found.unknown.push_back(static_cast<int32_t>(words.size()) - known);
-}
+
+  // Looks a sentence up and adds what each table knows to its part of `found`.
+  void read(const Text& text, std::vector<Found>& found) {
+    tokens_.read(text, splitting_);
+    find_rows();
+    for (size_t t = 0; t < tables_.size(); ++t) add_to(found[t], t);
+  }
+
+ private:
+  // SEEN. Most running words are short and few. What several tables said of a word of up to eight
+  // bytes is kept, by its hash, in a small array that the cache holds better than the tables.
+  struct Key {
+    uint64_t head;
+    size_t size;  // 0: free
+  };
+  static constexpr int seen_bits = 12;
+  static constexpr size_t n_seen = size_t{1} << seen_bits;
+
+  const std::vector<Spelling>& words() const {
+    return tokens_.cased().empty() ? tokens_.lower() : tokens_.cased();
+  }
+
+  void find_rows() {
+    const std::vector<Spelling>& words = this->words();
+    const size_t n_tables = tables_.size();
+    rows_.resize(words.size() * n_tables);
+    fresh_.resize(words.size());
+    size_t n_fresh = 0;
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (remembers_ && recall(words[i], &rows_[i * n_tables])) continue;
+      fresh_[n_fresh++] = i;
+      for (size_t t = 0; t < n_tables; ++t)
+        __builtin_prefetch(tables_[t].slots + home(tables_[t], spellings(t)[i].hash));
+    }
+    for (size_t k = 0; k < n_fresh; ++k) {
+      const size_t i = fresh_[k];
+      for (size_t t = 0; t < n_tables; ++t) rows_[i * n_tables + t] = find_row(i, t);
+      if (remembers_ && words[i].size <= 8) remember(words[i], &rows_[i * n_tables]);
+    }
+  }
+
+  int32_t find_row(size_t i, size_t t) const {
+    const Table& table = tables_[t];
+    int64_t row = find(table, spellings(t)[i], tokens_.bytes());
+    if (row < 0 && table.letter_case == Case::cased_then_lower)
+      row = find(table, tokens_.lower()[i], tokens_.bytes());
+    return static_cast<int32_t>(row);
+  }
+
+  bool recall(const Spelling& word, int32_t* rows) const {
+    const size_t place = word.hash >> (64 - seen_bits);
+    if (seen_[place].head != word.head || seen_[place].size != word.size) return false;
+    std::copy_n(&seen_rows_[place * tables_.size()], tables_.size(), rows);
+    return true;
+  }
+
+  void remember(const Spelling& word, const int32_t* rows) {
+    const size_t place = word.hash >> (64 - seen_bits);
+    seen_[place] = {word.head, word.size};
+    std::copy_n(rows, tables_.size(), &seen_rows_[place * tables_.size()]);
+  }
+
+  const std::vector<Spelling>& spellings(size_t t) const {
+    return tables_[t].letter_case == Case::lower ? tokens_.lower() : tokens_.cased();
+  }
+
+  void add_to(Found& found, size_t t) const {
+    const size_t n = words().size(), before = found.ids.size();
+    found.ids.resize(before + n);
+    int32_t* const ids = found.ids.data() + before;
+    int32_t known = 0;
+    for (size_t i = 0; i < n; ++i) {
+      int32_t row = rows_[i * tables_.size() + t];
+      if (row < 0 && tables_[t].first_composed < 0) continue;
+      if (row < 0) {
+        // Numbered within its chunk for now, from -1 downwards.
+        const Spelling& word = spellings(t)[i];
+        const auto* spelled = reinterpret_cast<const char*>(tokens_.bytes()) + word.offset;
+        found.unknown_words.emplace_back(spelled, word.size);
+        row = -static_cast<int32_t>(found.unknown_words.size());
+      }
+      ids[known++] = row;
+    }
+    found.ids.resize(before + known);
+    found.known.push_back(known);
+    found.unknown.push_back(static_cast<int32_t>(n) - known);
+  }
+
+  const std::vector<Table>& tables_;
+  Splitting splitting_;
+  bool remembers_;
+  Tokens tokens_{false, false};
+  std::vector<Key> seen_;
+  std::vector<int32_t> seen_rows_;  // (n_seen, n_tables)
+  std::vector<int32_t> rows_;       // (n_words, n_tables) of the sentence at hand
+  std::vector<size_t> fresh_;       // its words that were not seen before
+};
 
 // Joins the chunks of one table, and numbers distinct unknown words in order of appearance.
 inline Found join(const Table& table, std::vector<std::vector<Found>>& chunks, size_t t) {
@@ -199,21 +285,14 @@ inline Found join(const Table& table, std::vector<std::vector<Found>>& chunks, s
 
 inline std::vector<Found> lookup(const std::vector<Text>& texts, const std::vector<Table>& tables,
                                  Splitting splitting, int n_threads) {
-  bool cased = false, lower = false;
-  for (const Table& table : tables) {
-    cased |= table.letter_case != Case::lower;
-    lower |= table.letter_case != Case::cased;
-  }
   constexpr size_t grain = 256;
   std::vector<std::vector<Found>> chunks((texts.size() + grain - 1) / grain);
-  parallel_for(texts.size(), grain, n_threads, [&](size_t begin, size_t end, size_t chunk) {
-    Tokens tokens(cased, lower);
-    chunks[chunk].resize(tables.size());
-    for (size_t i = begin; i < end; ++i) {
-      tokens.read(texts[i], splitting);
-      for (size_t t = 0; t < tables.size(); ++t) find_all(tables[t], tokens, chunks[chunk][t]);
-    }
-  });
+  parallel_for(texts.size(), grain, n_threads,
+               [&, finder = Finder(tables, splitting, texts.size())](size_t begin, size_t end,
+                                                                    size_t chunk) mutable {
+                 chunks[chunk].resize(tables.size());
+                 for (size_t i = begin; i < end; ++i) finder.read(texts[i], chunks[chunk]);
+               });
   std::vector<Found> found;
   for (size_t t = 0; t < tables.size(); ++t) found.push_back(join(tables[t], chunks, t));
   return found;

@@ -9,9 +9,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "batch.hpp"
 #include "lookup.hpp"
 #include "parse_text.hpp"
-#include "power_mean.hpp"
 #include "subwords.hpp"
 #include "threads.hpp"
 
@@ -138,57 +138,16 @@ void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
                       int n_threads, std::string isa) {
   check_batch(ids, offsets, matrix.shape(0) + (composed ? composed->shape(0) : 0));
   const Kernel& kernel = kernel_named(isa);
-  const Type type = type_of(matrix);
   const size_t n_words = matrix.shape(0), dim = matrix.shape(1);
-  const size_t row_bytes = dim * matrix.dtype().bits / 8;
   const Means means{dim, powers.data(), powers.size(), principal,
                     shift ? shift->data() : nullptr, factor ? factor->data() : nullptr};
-  const auto* base = static_cast<const char*>(matrix.data());
-  const int32_t* id = ids.data();
-  const int64_t* offset = offsets.data();
-  const float* own_scale = scale ? scale->data() : nullptr;
+  const Vectors vectors{type_of(matrix), matrix.data(), n_words, dim,
+                        scale ? scale->data() : nullptr, composed ? composed->data() : nullptr};
+  const Batch batch{ids.data(), offsets.data(), out.shape(0)};
   float* const target = out.data();
   const int64_t stride = out.stride(0);
   nb::gil_scoped_release released;
-  parallel_for(out.shape(0), 64, n_threads, [&](size_t begin, size_t end, size_t) {
-    std::vector<const void*> rows;
-    std::vector<float> scales, decoded;
-    std::vector<double> scratch(4 * dim + 8);
-    for (size_t i = begin; i < end; ++i) {
-      const auto count = static_cast<size_t>(offset[i + 1] - offset[i]);
-      float* const row_out = target + static_cast<int64_t>(i) * stride;
-      if (count == 0 || dim == 0) {
-        std::fill_n(row_out, powers.size() * dim, 0.0f);
-        continue;
-      }
-      rows.resize(count);
-      scales.resize(own_scale ? count : 0);
-      bool any_composed = false;
-      for (size_t k = 0; k < count; ++k) {
-        const auto row = static_cast<size_t>(id[offset[i] + static_cast<int64_t>(k)]);
-        any_composed |= row >= n_words;
-        rows[k] = row < n_words ? base + row * row_bytes
-                                : reinterpret_cast<const char*>(composed->data() + (row - n_words) * dim);
-        if (own_scale) scales[k] = row < n_words ? own_scale[row] : 0.0f;
-      }
-      Rows sentence{type, rows.data(), scales.data(), count};
-      if (any_composed && type != Type::float32) {
-        // Composed vectors are float32: bring the others to the same form.
-        decoded.resize(count * dim);
-        for (size_t k = 0; k < count; ++k) {
-          const auto row = static_cast<size_t>(id[offset[i] + static_cast<int64_t>(k)]);
-          float* const plain = decoded.data() + k * dim;
-          if (row < n_words)
-            kernel.decode(sentence, k, dim, plain);
-          else
-            std::memcpy(plain, rows[k], dim * sizeof(float));
-          rows[k] = plain;
-        }
-        sentence.type = Type::float32;
-      }
-      kernel.reduce(means, sentence, row_out, scratch.data());
-    }
-  });
+  reduce_batch(kernel, means, vectors, batch, target, stride, n_threads);
 }
 
 nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) {

@@ -20,7 +20,7 @@ constexpr int vector_bytes = 32;
 constexpr int vector_bytes = 16;
 #endif
 constexpr int lanes = vector_bytes / 4;
-constexpr int wide = 2;           // vectors in flight: 4 x (min, sum, max) fit the registers
+constexpr int wide = 64 / vector_bytes;  // vectors a pass: a cache line of each row
 constexpr size_t run_length = 64; // float32 additions in a row, before float64 takes over
 constexpr double pi = 3.14159265358979323846;
 constexpr double largest = 3.4028234663852886e38;
@@ -82,14 +82,15 @@ inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* o
   double total[longer ? N * lanes : 1] = {};
   auto row = [&](size_t i) { return static_cast<const T*>(r.row[i]) + j; };
   auto scale = [&](size_t i) { return sizeof(T) == 1 ? r.scale[i] : 0.0f; };
+  // The same columns of the next sentence are fetched meanwhile: rows come from all over a matrix,
+  // and waiting for them would take longer than the arithmetic.
+  for (size_t i = 0; i < r.next_count; ++i)
+    __builtin_prefetch(static_cast<const T*>(r.next[i]) + j);
   for (int k = 0; k < N; ++k) low[k] = high[k] = load(row(0) + k * lanes, scale(0));
   for (size_t start = 0; start < r.count; start += run_length) {
     const size_t end = longer && start + run_length < r.count ? start + run_length : r.count;
     for (size_t i = start; i < end; ++i) {
       const T* p = row(i);
-      // The next columns of this row, while those of the other rows are at work.
-      for (int line = 0; line < static_cast<int>(N * lanes * sizeof(T)); line += 64)
-        __builtin_prefetch(reinterpret_cast<const char*>(p + N * lanes) + line);
       for (int k = 0; k < N; ++k) {
         const Vector x = load(p + k * lanes, scale(i));
         if (extremes) low[k] = x < low[k] ? x : low[k];

@@ -27,6 +27,8 @@ struct Rows {
   const void* const* row;
   const float* scale;  // what each int8 row is multiplied by
   size_t count;        // at least 1
+  const void* const* next;  // the rows of the next sentence
+  size_t next_count;
 };
 
 // One instruction set's version. `scratch` has room for 4 * dim doubles.

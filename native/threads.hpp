@@ -12,17 +12,19 @@
 namespace pmeans {
 
 // Calls work(begin, end, chunk) for consecutive ranges of `grain` out of n, on up to n_threads
-// threads, this one included. The first exception is rethrown here when all have stopped.
+// threads, this one included. Each thread calls a copy of its own, so what a lambda captures by
+// value is its thread's scratch. The first exception is rethrown here when all have stopped.
 template <class Work>
-void parallel_for(size_t n, size_t grain, int n_threads, Work&& work) {
+void parallel_for(size_t n, size_t grain, int n_threads, const Work& work) {
   const size_t chunks = (n + grain - 1) / grain;
   std::atomic<size_t> next{0};
   std::exception_ptr failure;
   std::mutex mutex;
   auto run = [&] {
     try {
+      Work mine = work;
       for (size_t chunk; (chunk = next.fetch_add(1)) < chunks;)
-        work(chunk * grain, std::min(n, (chunk + 1) * grain), chunk);
+        mine(chunk * grain, std::min(n, (chunk + 1) * grain), chunk);
     } catch (...) {
       next.store(chunks);
       std::lock_guard<std::mutex> lock(mutex);

@@ -1,0 +1,104 @@
+// A batch of sentences: finds the rows of each, and has them reduced, side by side.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "power_mean.hpp"
+#include "threads.hpp"
+
+namespace pmeans {
+
+// The word vectors of a space; ids from n_words on are rows of `composed`, which is float32.
+struct Vectors {
+  Type type;
+  const void* matrix;
+  size_t n_words, dim;
+  const float* scale;
+  const float* composed;
+
+  const void* row(size_t id) const {
+    static constexpr size_t sizes[] = {sizeof(float), 2, 1};
+    if (id >= n_words) return composed + (id - n_words) * dim;
+    return static_cast<const char*>(matrix) + id * dim * sizes[static_cast<int>(type)];
+  }
+};
+
+// See TokenBatch in `types.py`.
+struct Batch {
+  const int32_t* ids;
+  const int64_t* offsets;
+  size_t n_sentences;
+};
+
+// Each thread has its own.
+class Reducer {
+ public:
+  Reducer(const Kernel& kernel, const Means& means, const Vectors& vectors, const Batch& batch)
+      : kernel_(kernel), means_(means), vectors_(vectors), batch_(batch), scratch_(4 * means.dim + 8) {}
+
+  void reduce(size_t i, float* out) {
+    const auto count = static_cast<size_t>(batch_.offsets[i + 1] - batch_.offsets[i]);
+    if (count == 0 || means_.dim == 0) {
+      std::fill_n(out, means_.n_powers * means_.dim, 0.0f);
+      return;
+    }
+    const int32_t* ids = batch_.ids + batch_.offsets[i];
+    find_rows(ids, count, rows_);
+    if (i + 1 < batch_.n_sentences)
+      find_rows(ids + count, batch_.offsets[i + 2] - batch_.offsets[i + 1], next_);
+    scales_.resize(vectors_.scale ? count : 0);
+    bool any_composed = false;
+    for (size_t k = 0; k < count; ++k) {
+      const bool composed = static_cast<size_t>(ids[k]) >= vectors_.n_words;
+      if (vectors_.scale) scales_[k] = composed ? 0.0f : vectors_.scale[ids[k]];
+      any_composed |= composed;
+    }
+    Rows rows{vectors_.type, rows_.data(), scales_.data(), count, next_.data(), next_.size()};
+    if (any_composed && rows.type != Type::float32) decode(ids, rows);
+    kernel_.reduce(means_, rows, out, scratch_.data());
+  }
+
+ private:
+  void find_rows(const int32_t* ids, size_t count, std::vector<const void*>& rows) const {
+    rows.resize(count);
+    for (size_t k = 0; k < count; ++k) rows[k] = vectors_.row(static_cast<size_t>(ids[k]));
+  }
+
+  // Composed vectors are float32: brings the others to the same form.
+  void decode(const int32_t* ids, Rows& rows) {
+    decoded_.resize(rows.count * means_.dim);
+    for (size_t k = 0; k < rows.count; ++k) {
+      float* const plain = decoded_.data() + k * means_.dim;
+      if (static_cast<size_t>(ids[k]) < vectors_.n_words)
+        kernel_.decode(rows, k, means_.dim, plain);
+      else
+        std::memcpy(plain, rows_[k], means_.dim * sizeof(float));
+      rows_[k] = plain;
+    }
+    rows.type = Type::float32;
+  }
+
+  const Kernel& kernel_;
+  const Means& means_;
+  const Vectors& vectors_;
+  const Batch& batch_;
+  std::vector<double> scratch_;
+  std::vector<const void*> rows_, next_;
+  std::vector<float> scales_, decoded_;
+};
+
+// Row i of `out` is at out + i * stride.
+inline void reduce_batch(const Kernel& kernel, const Means& means, const Vectors& vectors,
+                         const Batch& batch, float* out, int64_t stride, int n_threads) {
+  parallel_for(batch.n_sentences, 64, n_threads,
+               [=, reducer = Reducer(kernel, means, vectors, batch)](size_t begin, size_t end,
+                                                                     size_t) mutable {
+                 for (size_t i = begin; i < end; ++i)
+                   reducer.reduce(i, out + static_cast<int64_t>(i) * stride);
+               });
+}
+
+}  // namespace pmeans
