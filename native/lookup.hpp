@@ -266,6 +266,9 @@ class Finder {
 inline Found join(const Table& table, std::vector<std::vector<Found>>& chunks, size_t t) {
   Found all;
   std::unordered_map<std::string, int32_t> numbers;
+  size_t n_ids = 0;
+  for (const auto& chunk : chunks) n_ids += chunk[t].ids.size();
+  all.ids.reserve(n_ids);
   for (auto& chunk : chunks) {
     Found& part = chunk[t];
     for (int32_t& id : part.ids)
