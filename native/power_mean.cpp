@@ -66,18 +66,24 @@ inline Vector load(const Half* p, float) {
 // Where min, mean and max go, as multiples of dim; -1 if they are not wanted.
 struct Places { long low, mean, high; };
 
-inline void put(const Means& m, float* out, size_t column, float x) {
-  out[column] = m.shift ? (x - m.shift[column]) * m.factor[column] : x;
+inline float cut_off(double x) {
+  return static_cast<float>(x > largest ? largest : x < -largest ? -largest : x);
 }
-inline void put(const Means& m, float* out, size_t column, Vector x) {
+inline void put(const Means& m, float* out, size_t column, float x) {
+  if (m.shift) x = (x - m.shift[column]) * m.factor[column];
+  out[column] = cut_off(static_cast<double>(x));
+}
+// `doubt` stays zero as long as everything that is put is finite.
+inline void put(const Means& m, float* out, size_t column, Vector x, Vector& doubt) {
   if (m.shift) x = (x - load(m.shift + column, 0)) * load(m.factor + column, 0);
   memcpy(out + column, &x, sizeof x);
+  doubt += x - x;
 }
 
 // Min, sum and max of N vectors of columns from j on, in one pass over the words. The sum of a
 // `longer` sentence is taken in runs of float32, and float64 adds up the runs.
 template <class T, int N, bool extremes, bool sums, bool longer>
-inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* out) {
+inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* out, Vector& doubt) {
   Vector low[N], high[N], sum[N] = {};
   double total[longer ? N * lanes : 1] = {};
   auto row = [&](size_t i) { return static_cast<const T*>(r.row[i]) + j; };
@@ -106,20 +112,21 @@ inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* o
   }
   for (int k = 0; k < N; ++k) {
     const size_t c = j + k * lanes;
-    if (at.low >= 0) put(m, out, at.low * m.dim + c, low[k]);
-    if (at.high >= 0) put(m, out, at.high * m.dim + c, high[k]);
+    if (at.low >= 0) put(m, out, at.low * m.dim + c, low[k], doubt);
+    if (at.high >= 0) put(m, out, at.high * m.dim + c, high[k], doubt);
     if (at.mean < 0) continue;  // not wanted
     Vector mean = sum[k] / static_cast<float>(r.count);
     if (longer)
       for (int l = 0; l < lanes; ++l)
         mean[l] = static_cast<float>(total[k * lanes + l] / static_cast<double>(r.count));
-    put(m, out, at.mean * m.dim + c, mean);
+    put(m, out, at.mean * m.dim + c, mean, doubt);
   }
 }
 
-// The same for spaces narrower than one vector.
+// The same for spaces narrower than one vector. Returns whether everything is finite.
 template <class T>
-void narrow(const Means& m, const Rows& r, Places at, float* out) {
+bool narrow(const Means& m, const Rows& r, Places at, float* out) {
+  bool finite = true;
   for (size_t j = 0; j < m.dim; ++j) {
     auto value = [&](size_t i) {
       return to_float(static_cast<const T*>(r.row[i])[j], sizeof(T) == 1 ? r.scale[i] : 0.0f);
@@ -142,29 +149,33 @@ void narrow(const Means& m, const Rows& r, Places at, float* out) {
     if (at.low >= 0) put(m, out, at.low * m.dim + j, low);
     if (at.mean >= 0) put(m, out, at.mean * m.dim + j, mean);
     if (at.high >= 0) put(m, out, at.high * m.dim + j, high);
+    finite &= mean - mean == 0;
   }
+  return finite;
 }
 
 template <class T, bool extremes, bool sums, bool longer>
-void all_columns(const Means& m, const Rows& r, Places at, float* out) {
+bool all_columns(const Means& m, const Rows& r, Places at, float* out) {
+  Vector doubt = {};
   size_t j = 0;
   for (; j + wide * lanes <= m.dim; j += wide * lanes)
-    columns<T, wide, extremes, sums, longer>(m, r, at, j, out);
-  for (; j + lanes <= m.dim; j += lanes) columns<T, 1, extremes, sums, longer>(m, r, at, j, out);
+    columns<T, wide, extremes, sums, longer>(m, r, at, j, out, doubt);
+  for (; j + lanes <= m.dim; j += lanes)
+    columns<T, 1, extremes, sums, longer>(m, r, at, j, out, doubt);
   // The last vector reaches back over columns that are done: they get the same values again.
-  if (j < m.dim) columns<T, 1, extremes, sums, longer>(m, r, at, m.dim - lanes, out);
+  if (j < m.dim) columns<T, 1, extremes, sums, longer>(m, r, at, m.dim - lanes, out, doubt);
+  bool finite = true;
+  for (int k = 0; k < lanes; ++k) finite &= doubt[k] == 0;
+  return finite;
 }
 
+// Returns whether everything is finite.
 template <class T>
-void min_mean_max(const Means& m, const Rows& r, Places at, float* out) {
-  if (m.dim < lanes)
-    narrow<T>(m, r, at, out);
-  else if (r.count > run_length)
-    all_columns<T, true, true, true>(m, r, at, out);
-  else if (at.low < 0 && at.high < 0)
-    all_columns<T, false, true, false>(m, r, at, out);
-  else
-    all_columns<T, true, true, false>(m, r, at, out);
+bool min_mean_max(const Means& m, const Rows& r, Places at, float* out) {
+  if (m.dim < lanes) return narrow<T>(m, r, at, out);
+  if (r.count > run_length) return all_columns<T, true, true, true>(m, r, at, out);
+  if (at.low < 0 && at.high < 0) return all_columns<T, false, true, false>(m, r, at, out);
+  return all_columns<T, true, true, false>(m, r, at, out);
 }
 
 template <class T>
@@ -183,6 +194,27 @@ void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
     case Type::float32: return decode<float>(r.row[i], 0, dim, out);
     case Type::float16: return decode<Half>(r.row[i], 0, dim, out);
     case Type::int8: return decode<int8_t>(r.row[i], r.scale[i], dim, out);
+  }
+}
+
+// Min, mean and max in float64, where no sum of float32 numbers overflows, cut off at the end.
+void min_mean_max_again(const Means& m, const Rows& r, Places at, float* out, double* scratch) {
+  double *low = scratch, *high = low + m.dim, *sum = high + m.dim;
+  float* row = reinterpret_cast<float*>(sum + m.dim);
+  for (size_t i = 0; i < r.count; ++i) {
+    decode_row(r, i, m.dim, row);
+    for (size_t j = 0; j < m.dim; ++j) {
+      const double x = row[j];
+      low[j] = i == 0 || x < low[j] ? x : low[j];
+      high[j] = i == 0 || x > high[j] ? x : high[j];
+      sum[j] = i == 0 ? x : sum[j] + x;
+    }
+  }
+  for (size_t j = 0; j < m.dim; ++j) {
+    if (at.low >= 0) put(m, out, at.low * m.dim + j, cut_off(low[j]));
+    if (at.high >= 0) put(m, out, at.high * m.dim + j, cut_off(high[j]));
+    if (at.mean >= 0)
+      put(m, out, at.mean * m.dim + j, cut_off(sum[j] / static_cast<double>(r.count)));
   }
 }
 
@@ -313,8 +345,7 @@ void any_power(const Means& m, const Rows& r, double p, size_t column, float* ou
     } else {
       mean = any_root(positive[j] / n, negative[j] / n, p, even, m.principal) * scale[j];
     }
-    mean = mean > largest ? largest : mean < -largest ? -largest : mean;
-    put(m, out, column + j, static_cast<float>(mean));
+    put(m, out, column + j, cut_off(mean));
   }
 }
 
@@ -335,11 +366,13 @@ void reduce(const Means& m, const Rows& r, float* out, double* scratch) {
       any_power(m, r, p, k * m.dim, out, scratch);
   }
   if (at.low < 0 && at.mean < 0 && at.high < 0) return;
+  bool finite = false;
   switch (r.type) {
-    case Type::float32: return min_mean_max<float>(m, r, at, out);
-    case Type::float16: return min_mean_max<Half>(m, r, at, out);
-    case Type::int8: return min_mean_max<int8_t>(m, r, at, out);
+    case Type::float32: finite = min_mean_max<float>(m, r, at, out); break;
+    case Type::float16: finite = min_mean_max<Half>(m, r, at, out); break;
+    case Type::int8: finite = min_mean_max<int8_t>(m, r, at, out); break;
   }
+  if (!finite) min_mean_max_again(m, r, at, out, scratch);
 }
 
 }  // namespace

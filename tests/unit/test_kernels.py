@@ -63,6 +63,25 @@ def test_roots_of_mixed_signs_follow_the_registered_conventions(values, p, root,
     assert power_mean(column, p, root)[0] == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.parametrize("dim", [1, 40])
+def test_sums_beyond_float32_are_taken_in_float64(dim):
+    huge = np.full((2, dim), 3e38, dtype=np.float32)
+    huge[1] *= -1
+    for ids, mean in [([0, 0], 3e38), ([0] * 64 + [1] * 64, 0.0), ([1] * 200, -3e38)]:
+        got = kernels.power_means(huge, batch(ids, [0, len(ids)]), [1, np.inf])
+        # rtol: float32.
+        np.testing.assert_allclose(got[0, :dim], mean, rtol=1e-6)
+        np.testing.assert_array_equal(got[0, dim:], huge[min(ids)])
+
+
+@pytest.mark.parametrize("dim", [1, 40])
+def test_what_z_norm_drives_beyond_float32_is_cut_off(dim):
+    huge = np.full((1, dim), 3e38, dtype=np.float32)
+    shift, factor = (np.full(2 * dim, value, dtype=np.float32) for value in (-3e38, 2))
+    got = kernels.power_means(huge, batch([0], [0, 1]), [1, 2], shift=shift, factor=factor)
+    np.testing.assert_array_equal(got, np.finfo(np.float32).max)
+
+
 def test_out_may_be_columns_of_a_wider_array():
     wide = np.full((1, 6), 9, dtype=np.float32)
     kernels.power_means(MATRIX, batch([0, 1], [0, 2]), [1], out=wide[:, 2:4])

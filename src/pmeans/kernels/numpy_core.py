@@ -90,7 +90,7 @@ def power_means(
             mean = power_mean(rows, p, root)
             out[i, k * dim : (k + 1) * dim] = np.clip(mean, -_LARGEST, _LARGEST)
         if shift is not None and factor is not None:
-            out[i] = (out[i] - shift) * factor
+            out[i] = np.clip((out[i] - shift) * factor, -_LARGEST, _LARGEST)
 
 
 def _check_batch(ids: Ids, offsets: Ints, n_rows: int) -> None:
