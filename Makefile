@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup demo test test-numpy test-no-compiler lint format bench fuzz sanitize golden clean
+.PHONY: help setup demo test test-numpy test-no-compiler lint format bench fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -28,8 +28,9 @@ test-numpy: setup  ## run all tests on the NumPy kernels, as without a compiler
 
 test-no-compiler:  ## install as on a machine without a compiler, and run the unit tests there
 	rm -rf .venv-pure && $(PYTHON) -m venv .venv-pure
+	rm -rf build/no-compiler
 	CC=/bin/false CXX=/bin/false .venv-pure/bin/pip install --quiet --disable-pip-version-check \
-	  --constraint constraints.txt '.[dev]'
+	  --constraint constraints.txt --config-settings=build-dir=build/no-compiler '.[dev]'
 	.venv-pure/bin/python -W ignore -c "import pmeans.kernels as k; assert k.backend() == 'numpy', k.backend()"
 	.venv-pure/bin/python -m pytest tests/unit
 

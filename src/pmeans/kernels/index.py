@@ -26,35 +26,31 @@ EMPTY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _FIRST = np.uint64(0x9E37_79B9_7F4A_7C15)
 _FACTOR = np.uint64(0xD6E8_FEB8_6659_FD93)
 _SHIFT = np.uint64(32)
-_CHUNK = 65536
+_MASKS = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
 def hash_words(words: Bytes, offsets: Ints) -> npt.NDArray[np.uint64]:
     """Return the 64-bit hash of every word, (n_words,)."""
-    n = len(offsets) - 1
-    hashes = np.empty(n, dtype=np.uint64)
-    for low in range(0, n, _CHUNK):
-        high = min(low + _CHUNK, n)
-        hashes[low:high] = _hash_chunk(words, offsets[low:high], np.diff(offsets[low : high + 1]))
-    return hashes
-
-
-def _hash_chunk(words: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.uint64]:
+    eights, starts, lengths = _eights(words), offsets[:-1], np.diff(offsets)
     h = lengths.astype(np.uint64) * _FIRST
-    for block in range(0, int(lengths.max(initial=0)), 8):
-        active = np.flatnonzero(lengths > block)
-        mixed = (h[active] ^ _blocks(words, starts[active], lengths[active], block)) * _FACTOR
+    for first in range(0, int(lengths.max(initial=0)), 8):
+        active = np.flatnonzero(lengths > first)
+        mixed = (h[active] ^ _block(eights, starts[active], lengths[active], first)) * _FACTOR
         h[active] = mixed ^ (mixed >> _SHIFT)
     return h * _FACTOR
 
 
-def _blocks(words: Bytes, starts: Ints, lengths: Ints, first: int) -> npt.NDArray[np.uint64]:
+def _eights(words: Bytes) -> npt.NDArray[np.uint64]:
+    """Return the eight bytes from every byte on as one number, (n_bytes + 1,); a view."""
+    padded = np.concatenate([words, np.zeros(8, dtype=np.uint8)])
+    return np.ndarray((len(words) + 1,), dtype="<u8", buffer=padded.data, strides=(1,))
+
+
+def _block(
+    eights: npt.NDArray[np.uint64], starts: Ints, lengths: Ints, first: int
+) -> npt.NDArray[np.uint64]:
     """Return eight bytes of every word, from its byte ``first`` on, filled up with zeros."""
-    columns = first + np.arange(8)
-    inside = columns < lengths[:, None]
-    where = np.where(inside, starts[:, None] + columns, 0)
-    eight = np.where(inside, words[where] if len(words) else 0, 0).astype(np.uint8)
-    return eight.view("<u8")[:, 0]
+    return eights[starts + first] & _MASKS[np.minimum(lengths - first, 8)]
 
 
 def word_table(words: list[str] | list[bytes], start: int = 0) -> WordTable:
@@ -74,7 +70,7 @@ def table_of(words: Bytes, offsets: Ints, start: int = 0) -> WordTable:
     places = rank + np.maximum.accumulate(homes[order] - rank)
     size = max(1 << bits, int(places[-1]) + 1 if n else 0) + 1
     slots = np.full((size, 2), EMPTY, dtype=np.uint64)
-    slots[places, 0] = _blocks(words, offsets[order], np.diff(offsets)[order], 0)
+    slots[places, 0] = _block(_eights(words), offsets[order], np.diff(offsets)[order], 0)
     slots[places, 1] = _seconds(hashes, np.diff(offsets))[order] | order.astype(np.uint64)
     return WordTable(words, offsets, slots, start)
 
