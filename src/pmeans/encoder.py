@@ -29,8 +29,8 @@ from pmeans.znorm import SHARED, Moments, Statistics, ZNorm
 CHUNK = 4096
 """Sentences that are split, looked up and reduced together."""
 
-LONG_CHUNK = 16384
-"""The same where the result is one array: fewer threads to start, warmer caches, no more memory."""
+LONG_CHUNK = 32768
+"""The same where rows go straight to their place: fewer threads to start, warmer caches."""
 
 
 class PowerMeanEncoder:
@@ -261,7 +261,8 @@ class PowerMeanEncoder:
         if out is None and size is not None:
             out = np.empty((size, self.dim), dtype=np.float32)
         done = 0
-        for chunk, langs in _chunks(texts, lang, CHUNK if out is None else LONG_CHUNK):
+        straight = out is not None and (lang is None or isinstance(lang, str))
+        for chunk, langs in _chunks(texts, lang, LONG_CHUNK if straight else CHUNK):
             rows = (
                 np.empty((len(chunk), self.dim), dtype=np.float32)
                 if out is None

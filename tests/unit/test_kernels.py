@@ -183,14 +183,42 @@ def test_french_elisions_are_cut_behind_the_apostrophe():
     ]  # fmt: skip
 
 
-def test_a_quota_of_the_container_limits_the_threads(tmp_path):
-    (tmp_path / "cpu.max").write_text("50000 100000\n")
-    assert available_threads(tmp_path) == 1
+def system(root, own, **files):
+    for name, text in {"proc/self/cgroup": own, **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
 
 
-def test_no_quota_leaves_the_affinity_mask(tmp_path):
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert available_threads(tmp_path) == len(os.sched_getaffinity(0))
+@pytest.mark.parametrize(
+    ("own", "files"),
+    [
+        ("0::/\n", {"sys/fs/cgroup/cpu.max": "50000 100000\n"}),
+        ("0::/a/b\n", {"sys/fs/cgroup/a/cpu.max": "1 100000\n"}),
+        (
+            "5:memory:/x\n4:cpu,cpuacct:/y\n",
+            {
+                "sys/fs/cgroup/cpu,cpuacct/y/cpu.cfs_quota_us": "100000\n",
+                "sys/fs/cgroup/cpu,cpuacct/y/cpu.cfs_period_us": "100000\n",
+            },
+        ),
+    ],
+)
+def test_a_quota_of_the_control_group_limits_the_threads(tmp_path, own, files):
+    assert available_threads(system(tmp_path, own, **files)) == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "files"),
+    [
+        ("0::/\n", {"sys/fs/cgroup/cpu.max": "max 100000\n"}),
+        ("4:cpu:/\n", {"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n"}),
+        ("5:memory:/x\n", {}),
+    ],
+)
+def test_no_quota_leaves_the_affinity_mask(tmp_path, own, files):
+    root = system(tmp_path, own, **files)
+    assert available_threads(root) == len(os.sched_getaffinity(0))
 
 
 def test_calls_from_many_threads_do_not_disturb_each_other():
