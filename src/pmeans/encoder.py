@@ -11,12 +11,12 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from pmeans import kernels
+from pmeans.batching import CHUNK, LONG_CHUNK, chunks
 from pmeans.coverage import Coverage, count_words
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.output import Precision, normalise_rows, quantise_rows, to_tensor, unit_rows
@@ -25,12 +25,6 @@ from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, TokenBatch
 from pmeans.znorm import SHARED, Moments, Statistics, ZNorm
-
-CHUNK = 4096
-"""Sentences that are split, looked up and reduced together."""
-
-LONG_CHUNK = 32768
-"""The same where rows go straight to their place: fewer threads to start, warmer caches."""
 
 
 class PowerMeanEncoder:
@@ -168,7 +162,7 @@ class PowerMeanEncoder:
         n_threads: int | None = None,
     ) -> Iterator[Floats]:
         """Turn an endless stream of sentences into blocks of rows, (<= batch_size, dim) each."""
-        for texts, langs in _chunks(sentences, lang, batch_size):
+        for texts, langs in chunks(sentences, lang, batch_size):
             rows = np.empty((len(texts), self.dim), dtype=np.float32)
             self._encode_chunk(texts, langs, rows, n_threads)
             yield rows
@@ -194,7 +188,7 @@ class PowerMeanEncoder:
         known: list[Array] = []
         tokens: list[Array] = []
         unknown_words: dict[str, Counter[str]] = {name: Counter() for name in self.spaces}
-        for texts, langs in _chunks(sentences, lang, CHUNK):
+        for texts, langs in chunks(sentences, lang, CHUNK):
             known.append(np.zeros((len(self.spaces), len(texts)), dtype=np.int64))
             tokens.append(np.zeros(len(texts), dtype=np.int64))
             for code, which in self._by_language(texts, langs):
@@ -223,7 +217,7 @@ class PowerMeanEncoder:
         if scope == "none":
             raise InputError(f"recipe {self.name!r} has no z-norm: set znorm to a scope first.")
         moments: dict[str, list[Moments]] = {}
-        for texts, langs in _chunks(sentences, lang, CHUNK):
+        for texts, langs in chunks(sentences, lang, CHUNK):
             for code, which in self._by_language(texts, langs):
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
@@ -262,7 +256,7 @@ class PowerMeanEncoder:
             out = np.empty((size, self.dim), dtype=np.float32)
         done = 0
         straight = out is not None and (lang is None or isinstance(lang, str))
-        for chunk, langs in _chunks(texts, lang, LONG_CHUNK if straight else CHUNK):
+        for chunk, langs in chunks(texts, lang, LONG_CHUNK if straight else CHUNK):
             rows = (
                 np.empty((len(chunk), self.dim), dtype=np.float32)
                 if out is None
@@ -366,23 +360,3 @@ class PowerMeanEncoder:
                 f"no language {lang!r}: this encoder covers {', '.join(self.languages)}."
             )
         return lang
-
-
-def _chunks(
-    sentences: Iterable[str], lang: str | Iterable[str] | None, size: int
-) -> Iterator[tuple[list[str], str | list[str] | None]]:
-    """Cut the stream into lists of sentences, with one language or one for each."""
-    if isinstance(sentences, str):
-        raise InputError("expected an iterable of sentences, got one str: put it into a list.")
-    if size < 1:
-        raise InputError(f"batch_size must be at least 1, not {size}.")
-    texts = iter(sentences)
-    langs = None if lang is None or isinstance(lang, str) else iter(lang)
-    while chunk := list(islice(texts, size)):
-        if langs is None:
-            yield chunk, lang if isinstance(lang, str) else None
-            continue
-        codes = list(islice(langs, len(chunk)))
-        if len(codes) < len(chunk):
-            raise InputError("lang has fewer entries than there are sentences.")
-        yield chunk, codes

@@ -230,3 +230,20 @@ def test_vectors_with_nan_make_no_space():
 def test_words_and_vectors_must_be_as_many():
     with pytest.raises(InputError, match=r"1 words for vectors \(2, 1\)"):
         WordSpace.from_words("bad", {"en": ["a"]}, [[1], [2]])
+
+
+def test_long_texts_are_taken_in_smaller_chunks_and_give_the_same_bits(toy, monkeypatch):
+    texts = [" ".join(["the", "cat", "sat"][: i % 4] * i) for i in range(60)]
+    langs = ["en", "de", "en"] * 20
+    whole = encoder(toy).encode(texts, lang=langs)
+    monkeypatch.setattr("pmeans.batching.LONGEST_CHUNK", 100)
+    sizes = []
+    original = PowerMeanEncoder._encode_chunk
+
+    def counted(self, chunk, *rest):
+        sizes.append(len(chunk))
+        original(self, chunk, *rest)
+
+    monkeypatch.setattr(PowerMeanEncoder, "_encode_chunk", counted)
+    np.testing.assert_array_equal(encoder(toy).encode(texts, lang=langs), whole)
+    assert len(sizes) > 10

@@ -1,0 +1,55 @@
+"""A stream of sentences in chunks that are worked on together.
+
+Chunks change no bit of a result, only how much memory is at work and how often threads start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from pmeans.errors import InputError
+
+CHUNK = 4096
+"""Sentences of a chunk."""
+
+LONG_CHUNK = 32768
+"""The same where rows go straight to their place: fewer threads to start, warmer caches."""
+
+LONGEST_CHUNK = 1 << 24
+"""Characters of a chunk, beyond which it is halved: whole books need no more memory than tweets."""
+
+
+def chunks(
+    sentences: Iterable[str], lang: str | Iterable[str] | None, size: int
+) -> Iterator[tuple[list[str], str | list[str] | None]]:
+    """Cut the stream into lists of sentences, with one language or one for each."""
+    if isinstance(sentences, str):
+        raise InputError("expected an iterable of sentences, got one str: put it into a list.")
+    if size < 1:
+        raise InputError(f"batch_size must be at least 1, not {size}.")
+    texts = iter(sentences)
+    langs = None if lang is None or isinstance(lang, str) else iter(lang)
+    while chunk := list(islice(texts, size)):
+        codes: str | list[str] | None = lang if isinstance(lang, str) else None
+        if langs is not None:
+            codes = list(islice(langs, len(chunk)))
+            if len(codes) < len(chunk):
+                raise InputError("lang has fewer entries than there are sentences.")
+        yield from _halved(chunk, codes)
+
+
+def _halved(
+    texts: list[str], langs: str | list[str] | None
+) -> Iterator[tuple[list[str], str | list[str] | None]]:
+    """Cut a chunk into halves until none is longer than `LONGEST_CHUNK`, or is one sentence."""
+    try:
+        long = len(texts) > 1 and sum(map(len, texts)) > LONGEST_CHUNK
+    except TypeError:  # no string: the look-up will say which
+        long = False
+    if not long:
+        yield texts, langs
+        return
+    half = len(texts) // 2
+    for part in (slice(half), slice(half, None)):
+        yield from _halved(texts[part], langs[part] if isinstance(langs, list) else langs)
