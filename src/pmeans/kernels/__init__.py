@@ -1,7 +1,8 @@
 """Checked entry points to the native core, or to NumPy where it could not be compiled.
 
 Arrays and strings go in, arrays come out; nothing here knows of files, recipes or languages.
-Every argument is checked before it reaches compiled code. ``PMEANS_KERNELS=numpy`` in the
+Arguments are checked here, and the ids and offsets of a batch by the core, before anything is
+read through them. ``PMEANS_KERNELS=numpy`` in the
 environment chooses the NumPy core; `backend` says which one is at work.
 """
 

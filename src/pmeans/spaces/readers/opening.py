@@ -115,7 +115,9 @@ def open_stream(path: str | Path) -> Iterator[Stream]:
         except FileNotFoundError:
             raise StorageError(f"no file {str(path)!r}.") from None
         except OSError as error:
-            raise StorageError(f"cannot read {str(path)!r}: {error.strerror or error}.") from error
+            raise StorageError(
+                f"cannot read {str(path)!r}: {error.strerror or str(error).rstrip('.')}."
+            ) from error
         raw: Any
         if magic.startswith(b"\x1f\x8b\x08"):
             raw = stack.enter_context(gzip.GzipFile(fileobj=file))
