@@ -1,0 +1,1 @@
+"""Evaluation by the book: tasks, protocols, scores."""

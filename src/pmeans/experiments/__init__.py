@@ -1,0 +1,1 @@
+"""From an experiment's TOML to rows of results, tables and figures."""

@@ -1,0 +1,156 @@
+"""Many small softmax classifiers, trained by Adam until a development score stops rising.
+
+An evaluation fits hundreds of linear classifiers on the rows of one matrix. Those of a `FitGroup`
+see the same minibatches in the same order and differ in learning rate and L2 alone, so a row that
+was fetched from memory serves all of them. `train_group` is the whole procedure in plain NumPy:
+the specification of the native core, and its stand-in where none could be compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pmeans.types import Array, Floats, Ids
+
+Measure = Literal["accuracy", "macro-f1"]
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+"""Adam's usual constants."""
+
+
+@dataclass(frozen=True)
+class FitRule:
+    """How every classifier of a protocol is trained.
+
+    Attributes:
+        batch: Rows a step.
+        epochs_a_round: Passes over the training rows between two looks at the development score.
+        max_epochs: Passes after which training ends in any case.
+        patience: Training ends at this many rounds without a new best score.
+        patience_resets: Whether a new best score sets that count back to zero.
+        loss: The sum or the mean of the cross-entropy over a minibatch.
+        measure: The development score.
+    """
+
+    batch: int
+    epochs_a_round: int
+    max_epochs: int
+    patience: int
+    patience_resets: bool
+    loss: Literal["sum", "mean"]
+    measure: Measure
+
+
+@dataclass(frozen=True)
+class FitGroup:
+    """Classifiers that see the same rows in the same order.
+
+    Attributes:
+        x: Features, (n, dim) float32, C-contiguous.
+        labels: Classes, (n,) int32, from 0 on.
+        train: Training rows, (n_train,) int32, in the order that the shuffles refer to.
+        dev: Development rows, (n_dev,) int32.
+        seed: Seeds NumPy's legacy generator, `numpy.random.RandomState`, which shuffles.
+        drawn: If not 0, one permutation of this many is drawn before the first epoch's, because
+            the caller drew it from the same generator.
+        weights: First weights of all, (n_classes, dim) float32.
+        bias: First bias of all, (n_classes,) float32.
+        rates: Adam's learning rate of each classifier, (n_fits,).
+        l2: L2 penalty of each classifier, as coupled weight decay: l2 * weights is added to the
+            gradient of weights and of bias, (n_fits,).
+    """
+
+    x: Floats
+    labels: Ids
+    train: Ids
+    dev: Ids
+    seed: int
+    drawn: int
+    weights: Floats
+    bias: Floats
+    rates: tuple[float, ...]
+    l2: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One trained classifier: the weights of its best round.
+
+    Attributes:
+        weights: (n_classes, dim) float32.
+        bias: (n_classes,) float32.
+        score: Best development score, between 0 and 1.
+        epochs: Passes over the training rows until it stopped.
+    """
+
+    weights: Floats
+    bias: Floats
+    score: float
+    epochs: int
+
+
+def train_group(group: FitGroup, rule: FitRule) -> list[Fitted]:
+    """Train the classifiers of a group one after the other."""
+    return [_train(group, rule, *each) for each in zip(group.rates, group.l2, strict=True)]
+
+
+def _train(group: FitGroup, rule: FitRule, rate: float, l2: float) -> Fitted:
+    generator = np.random.RandomState(group.seed)
+    if group.drawn:
+        generator.permutation(group.drawn)
+    # Weights and bias are one (n_classes, dim + 1) array, as the penalty falls on both.
+    w = np.concatenate([group.weights, group.bias[:, None]], axis=1)
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    x_dev, y_dev = group.x[group.dev], group.labels[group.dev]
+    best, best_w, step, epochs, stale = -1.0, w, 0, 0, 0
+    while epochs < rule.max_epochs and stale < rule.patience:
+        for _ in range(rule.epochs_a_round):
+            order = group.train[generator.permutation(len(group.train))]
+            for start in range(0, len(order), rule.batch):
+                rows = order[start : start + rule.batch]
+                step += 1
+                gradient = _gradient(w, group.x[rows], group.labels[rows], rule)
+                gradient += np.float32(l2) * w
+                m += np.float32(1 - BETA1) * (gradient - m)
+                v = np.float32(BETA2) * v + np.float32(1 - BETA2) * gradient * gradient
+                size = np.float32(rate / (1 - BETA1**step))
+                root = np.float32(np.sqrt(1 - BETA2**step))
+                w = w - size * m / (np.sqrt(v) / root + np.float32(EPSILON))
+        epochs += rule.epochs_a_round
+        predicted = (x_dev @ w[:, :-1].T + w[:, -1]).argmax(axis=1)
+        score = measured(rule.measure, y_dev, predicted, len(w))
+        if score > best:
+            best, best_w = score, w
+            stale = 0 if rule.patience_resets else stale
+        else:
+            stale += 1
+    return Fitted(best_w[:, :-1].copy(), best_w[:, -1].copy(), best, epochs)
+
+
+def _gradient(w: Floats, x: Floats, y: Ids, rule: FitRule) -> Floats:
+    """Return the gradient of the cross-entropy, (n_classes, dim + 1)."""
+    logits = x @ w[:, :-1].T + w[:, -1]
+    logits -= logits.max(axis=1, keepdims=True)
+    error = np.exp(logits)
+    error /= error.sum(axis=1, keepdims=True)
+    error[np.arange(len(y)), y] -= 1
+    if rule.loss == "mean":
+        error /= np.float32(len(y))
+    return np.concatenate([error.T @ x, error.sum(axis=0)[:, None]], axis=1)
+
+
+def measured(measure: Measure, gold: Array, predicted: Array, n_classes: int) -> float:
+    """Return accuracy or macro-F1, between 0 and 1.
+
+    Macro-F1 is the plain mean of F1 over the classes that occur in ``gold`` or ``predicted``.
+    """
+    if measure == "accuracy":
+        return float(np.mean(gold == predicted))
+    counts = np.bincount(gold * n_classes + predicted, minlength=n_classes * n_classes)
+    table = counts.reshape(n_classes, n_classes)
+    hits = np.diagonal(table)
+    sizes = table.sum(axis=0) + table.sum(axis=1)
+    present = sizes > 0
+    return float(np.mean(2 * hits[present] / sizes[present]))
