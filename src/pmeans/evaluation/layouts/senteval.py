@@ -1,0 +1,96 @@
+"""Tasks in the layout of SentEval's ``data/downstream``, and translations of them.
+
+What moves a digit, all of it as in SentEval of January 2018:
+
+- A binary task is its files one after the other, the class numbered 1 first: positive before
+  negative, and for SUBJ objective before subjective.
+- Each part is then sorted by (number of tokens, number of the class), stably. Folds depend on it.
+- A blank line is a sentence without words. It is sorted as one of no tokens, and then becomes
+  ``.``, as in the batchers of SentEval's examples.
+- TREC is ``COARSE:fine Question ?`` in latin-1, and its coarse class counts. SST is the sentence,
+  a tab and the label.
+
+Translations lie in ``translated/<lang>/<TASK>/`` under SentEval's file names, line for line, in
+UTF-8. That folder is our assumption: the authors' collection of translated datasets has never
+been public in a form that could be looked at. Their rows take the order of the English rows, so
+that row i is the same sentence everywhere, and tokens lose ``_de`` or ``_fr`` where all have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pmeans.errors import FormatError
+from pmeans.evaluation.layouts.opening import read_lines
+from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
+from pmeans.evaluation.layouts.ukp import without_suffix
+from pmeans.evaluation.types import Part
+
+_Parse = Callable[[str, File], tuple[str, str]]
+_ORIGINAL = "en"
+
+
+def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
+    """Read some languages, in the order of the English rows."""
+    parse = _PARSERS[task.layout]
+    original = _read_language(task, root, _ORIGINAL, parse)
+    orders = {part: _order(task, rows) for part, rows in original.items()}
+    found: dict[str, Parts] = {}
+    for lang in languages:
+        parts = original if lang == _ORIGINAL else _read_language(task, root, lang, parse)
+        found[lang] = {
+            part: [_with_words(rows[i]) for i in orders[part]] for part, rows in parts.items()
+        }
+    return found
+
+
+def _read_language(task: Task, root: Path, lang: str, parse: _Parse) -> dict[Part, list[Labelled]]:
+    parts: dict[Part, list[Labelled]] = {}
+    for file in task.files:
+        if file.lang != lang:
+            continue
+        path, lines = read_lines(task, file, root)
+        rows = []
+        for number, line in enumerate(lines, 1):
+            where = f"{path}, line {number:,}"
+            try:
+                rows.append(Labelled(*parse(line, file), where))
+            except ValueError:
+                raise FormatError(f"{where}: no label and sentence in {line[:60]!r}.") from None
+        sentences = without_suffix([row.sentence for row in rows], lang)
+        parts.setdefault(file.part, []).extend(
+            row._replace(sentence=s) for row, s in zip(rows, sentences, strict=True)
+        )
+    return parts
+
+
+def _order(task: Task, rows: Sequence[Labelled]) -> list[int]:
+    """Return the rows by (number of tokens, number of the class); an unknown class comes last."""
+    numbers = {label: number for number, label in enumerate(task.classes)}
+
+    def key(i: int) -> tuple[int, int]:
+        return len(rows[i].sentence.split()), numbers.get(rows[i].label, len(numbers))
+
+    return sorted(range(len(rows)), key=key)
+
+
+def _with_words(row: Labelled) -> Labelled:
+    return row if row.sentence else row._replace(sentence=".")
+
+
+def _trec(line: str, file: File) -> tuple[str, str]:
+    label, rest = line.split(":", 1)
+    return rest.partition(" ")[2], label
+
+
+def _sst(line: str, file: File) -> tuple[str, str]:
+    sentence, label = line.split("\t")
+    return sentence, label.strip()
+
+
+_PARSERS: dict[str, _Parse] = {
+    "senteval-binary": lambda line, file: (line, file.label),
+    "senteval-trec": _trec,
+    "senteval-sst": _sst,
+}
