@@ -2,9 +2,9 @@
 
 What moves a digit, all of it as in SentEval of January 2018:
 
-- A binary task is its files one after the other, the class numbered 1 first: positive before
-  negative, and for SUBJ objective before subjective.
-- Each part is then sorted by (number of tokens, number of the class), stably. Folds depend on it.
+- The class numbered 1 is positive; for SUBJ it is objective.
+- Each part is sorted by (number of tokens, number of the class), and rows that tie stay in the
+  order of their file. Folds and minibatches depend on it.
 - A blank line is a sentence without words. It is sorted as one of no tokens, and then becomes
   ``.``, as in the batchers of SentEval's examples.
 - TREC is ``COARSE:fine Question ?`` in latin-1, and its coarse class counts. SST is the sentence,
@@ -39,8 +39,14 @@ def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
     found: dict[str, Parts] = {}
     for lang in languages:
         parts = original if lang == _ORIGINAL else _read_language(task, root, lang, parse)
+        for part, order in orders.items():
+            if len(parts.get(part, ())) != len(order):
+                raise FormatError(
+                    f"task {task.name}: {lang!r} has {len(parts.get(part, ())):,} rows of the part "
+                    f"{part!r}, and {_ORIGINAL!r} has {len(order):,}: translate line by line."
+                )
         found[lang] = {
-            part: [_with_words(rows[i]) for i in orders[part]] for part, rows in parts.items()
+            part: [_with_words(parts[part][i]) for i in order] for part, order in orders.items()
         }
     return found
 

@@ -1,0 +1,81 @@
+"""What holds of every published task, on the real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pmeans.evaluation import tasks
+from pmeans.evaluation.types import Dataset
+
+# Counts of each class: of one part, or of train and test, or of train, dev and test.
+AM, AC = ([1357, 750, 1637, 3397],), ([339, 111],)
+SENTENCES, REVIEWS = ([3000, 3000],), ([1000, 1000], [1000, 1000])
+TREC = ([86, 1162, 1250, 1223, 835, 896], [9, 138, 94, 65, 81, 113])
+SST = ([29780, 37569], [428, 444], [912, 909])
+# A fingerprint that changes moves scores: say so in the changelog.
+GOLDEN = [
+    ("AM", "en", AM, "7bb25657dafb"),
+    ("AM", "de", AM, "9701417ee22c"),
+    ("AM", "fr", AM, "4ca2811ff558"),
+    ("AM-MT", "en", AM, "7bb25657dafb"),
+    ("AM-MT", "de", AM, "1ac1d63dacb0"),
+    ("AM-MT", "fr", AM, "4ca2811ff558"),
+    ("AC", "en", AC, "8a9d3d5baa52"),
+    ("AC", "de", AC, "830fee6feb31"),
+    ("AC", "fr", AC, "8de7234fa89d"),
+    ("AC-MT", "en", AC, "8a9d3d5baa52"),
+    ("AC-MT", "de", AC, "29caaac0572d"),
+    ("CLS", "en", SENTENCES, "35be3af60e9f"),
+    ("CLS", "de", SENTENCES, "9f6b5df71d74"),
+    ("CLS", "fr", SENTENCES, "91f6b83a59e1"),
+    ("CLS-reviews", "en", REVIEWS, "12eba49b701f"),
+    ("CLS-reviews", "de", REVIEWS, "ffe5bc577c96"),
+    ("CLS-reviews", "fr", REVIEWS, "9d97e16075be"),
+    ("MR", "en", ([5331, 5331],), "84354475bd67"),
+    ("CR", "en", ([1368, 2407],), "ea327d535931"),
+    ("SUBJ", "en", ([5000, 5000],), "5b968ef0d15c"),
+    ("MPQA", "en", ([7294, 3312],), "6b8f913965cb"),
+    ("TREC", "en", TREC, "1677149f2cd8"),
+    ("SST", "en", SST, "cf7e2800ba85"),
+]
+
+
+@pytest.fixture(scope="module", params=GOLDEN, ids=lambda row: f"{row[0]}-{row[1]}")
+def case(request, data_dir: Path) -> tuple[Dataset, str, tuple[list[int], ...], str]:
+    name, lang, counts, fingerprint = request.param
+    return tasks.load(tasks.find(name), data_dir, [lang]), lang, counts, fingerprint
+
+
+@pytest.mark.data
+def test_classes_are_as_many_as_published(case):
+    dataset, lang, counts, _ = case
+    n = len(dataset.classes)
+    found = [np.bincount(rows.labels, minlength=n) for rows in dataset.rows[lang].values()]
+    assert tuple(each.tolist() for each in found) == counts
+
+
+@pytest.mark.data
+def test_parts_are_all_or_train_and_test(case):
+    dataset, lang, _, _ = case
+    assert list(dataset.rows[lang]) in (["all"], ["train", "test"], ["train", "dev", "test"])
+
+
+@pytest.mark.data
+def test_sentences_are_tokens_with_single_spaces_between(case):
+    dataset, lang, _, _ = case
+    for rows in dataset.rows[lang].values():
+        assert all(s and " ".join(s.split()) == s for s in rows.sentences)
+        assert not any(token.endswith(f"_{lang}") for s in rows.sentences for token in s.split())
+
+
+@pytest.mark.data
+def test_rows_are_those_that_scores_were_computed_from(case):
+    dataset, lang, _, fingerprint = case
+    assert dataset.fingerprint(lang) == fingerprint
+
+
+def test_every_task_is_under_contract():
+    assert {name for name, *_ in GOLDEN} == set(tasks.known())
