@@ -15,10 +15,14 @@ a negative review? The paper used 6k sentences and does not say which, so this s
 - Of 5 to 50 tokens, and not seen before in that language, whatever its case: several reviews are
   there twice.
 - 3,000 of each class: one of every review, then a second one of as many reviews as it takes.
-  Sentences of one review share its book, and so help each other across a split; fewer of them
-  than so cannot be had. Which one is drawn by its SHA-256: at random, but the same everywhere.
+  Sentences of one review share its book and might help each other across a split; fewer such
+  pairs cannot be had. Which sentence is drawn by its SHA-256: at random, but the same everywhere.
 
-Rows are in the order of the reviews, in one part ``all`` for the protocol to split.
+Rows are in the order of the reviews, in one part ``all`` for the protocol to split. About 42 % of
+the English test rows then have a sister in training, and are classified no better than the others
+(63 against 64 %). The selection itself matters more. Logistic regression on the mean of GoogleNews
+vectors gets 66 % of these sentences right, 68 % of the first sentences of reviews, 71 % of the
+last and 77 % of the summaries: the paper's 75 must come from sentences that are easier than most.
 """
 
 from __future__ import annotations
