@@ -1,0 +1,70 @@
+"""What the paper reports, to be shown beside ours.
+
+One CSV file a table, in ``published/``. The first lines, with ``#``, name the source. A row is a
+model, named as in the paper; where a column ``what`` is there, ``score`` and ``gap`` are two lines
+of a model, and the gap is in-language minus cross-lingual. An empty field was not reported.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+
+from pmeans.errors import ConfigError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Published:
+    """Numbers of one table of the paper.
+
+    Attributes:
+        source: The paper and the table.
+        scores: Score in per cent by (model, column).
+        gaps: In-language minus cross-lingual score by (model, column).
+        dims: Columns of a sentence vector by model, where the paper tells.
+    """
+
+    source: str = ""
+    scores: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    gaps: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    dims: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models, in the paper's order."""
+        return tuple(dict.fromkeys(model for model, _ in self.scores))
+
+
+NOTHING = Published()
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all published tables."""
+    files = resources.files("pmeans.experiments").joinpath("published").iterdir()
+    return tuple(sorted(file.name.removesuffix(".csv") for file in files))
+
+
+def load(name: str | None) -> Published:
+    """Read a published table; `NOTHING` for None."""
+    if name is None:
+        return NOTHING
+    if name not in names():
+        raise ConfigError(
+            f"no published table {name!r}.{did_you_mean(name, names())} "
+            f"There are: {', '.join(names())}."
+        )
+    text = resources.files("pmeans.experiments").joinpath("published", f"{name}.csv")
+    lines = text.read_text("utf-8").splitlines()
+    comments = [line.removeprefix("# ") for line in lines if line.startswith("# ")]
+    scores: dict[tuple[str, str], float] = {}
+    gaps: dict[tuple[str, str], float] = {}
+    dims: dict[str, int] = {}
+    for row in csv.DictReader(lines[len(comments) :]):
+        model, what = row.pop("model"), row.pop("what", "score")
+        if "dim" in row:
+            dims[model] = int(row.pop("dim"))
+        numbers = scores if what == "score" else gaps
+        numbers |= {(model, column): float(value) for column, value in row.items() if value}
+    return Published(" ".join(comments), scores, gaps, dims)

@@ -1,0 +1,141 @@
+"""Look up the scores of an experiment: of a task, an average, a pair of encoders.
+
+A table, a figure and a correlation ask for the same things: the score of an encoder over some
+tasks and languages with its interval, or why it is not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pmeans.errors import ConfigError, InputError
+from pmeans.experiments.plan import EncoderRow, Experiment
+from pmeans.experiments.results import Result
+from pmeans.experiments.statistics import (
+    Comparison,
+    Interval,
+    average,
+    average_comparison,
+    compare,
+    interval,
+)
+
+NOT_RUN = "not run yet"
+Reasons = Mapping[tuple[str, str, str], str]
+"""Why there is no result, by encoder, task and test language."""
+
+
+@dataclass(frozen=True)
+class Over:
+    """What a score is averaged over: the languages of each task, then the tasks.
+
+    Attributes:
+        tasks: Names of tasks.
+        langs: Test languages.
+        in_language: Train on the test language instead of the experiment's training language.
+    """
+
+    tasks: tuple[str, ...]
+    langs: tuple[str, ...]
+    in_language: bool = False
+
+
+class Scores:
+    """The results of an experiment, by encoder, task and languages."""
+
+    def __init__(
+        self, experiment: Experiment, results: Sequence[Result], reasons: Reasons | None = None
+    ) -> None:
+        twice = Counter(row.name for row in experiment.encoders if row.absent is None)
+        for name, count in twice.items():
+            if count > 1:
+                raise ConfigError(
+                    f"experiment {experiment.name!r} has two rows {name!r} that are computed: "
+                    "their results cannot be told apart. Rename one."
+                )
+        self._train = experiment.train
+        self._reasons = reasons or {}
+        self._intervals: dict[tuple[str, Over], Interval] = {}
+        self._comparisons: dict[tuple[str, str, Over], Comparison | None] = {}
+        # An encoder or protocol that has changed makes a new cell; the one run last counts.
+        cells: dict[tuple[str, str, str, str], list[Result]] = {}
+        for result in results:
+            if not _wanted(result.protocol, experiment.protocol):
+                continue
+            key = (result.encoder, result.task, result.train_lang, result.test_lang)
+            if key in cells and cells[key][0].cell == result.cell:
+                cells[key].append(result)
+            else:
+                cells[key] = [result]
+        self._cells = cells
+
+    def of(self, encoder: str, task: str, lang: str, in_language: bool = False) -> list[Result]:
+        """Return all splits of one score; an empty list if it was not computed."""
+        return self._cells.get((encoder, task, lang if in_language else self._train, lang), [])
+
+    def missing(self, row: EncoderRow, over: Over) -> str | None:
+        """Say why a score cannot be given; None if it can."""
+        if row.absent is not None:
+            return row.absent
+        gone = [
+            (task, lang)
+            for task in over.tasks
+            for lang in over.langs
+            if not self.of(row.name, task, lang, over.in_language)
+        ]
+        if not gone:
+            return None
+        if len(over.tasks) == 1:
+            said = (self._reasons.get((row.name, *each), NOT_RUN) for each in gone)
+            return "; ".join(dict.fromkeys(said))
+        tasks = list(dict.fromkeys(task for task, _ in gone))
+        return f"an average of all {len(over.tasks)} tasks, without {', '.join(tasks)}"
+
+    def interval(self, row: EncoderRow, over: Over) -> Interval | None:
+        """Return a score with its interval; None if any part of it is missing."""
+        if self.missing(row, over) is not None:
+            return None
+        key = (row.name, over)
+        if key not in self._intervals:
+            self._intervals[key] = average(
+                [
+                    average([interval(part) for part in parts], independent=False)
+                    for parts in self._parts(row.name, over)
+                ],
+                independent=True,
+            )
+        return self._intervals[key]
+
+    def compare(self, a: EncoderRow, b: EncoderRow, over: Over) -> Comparison | None:
+        """Compare two encoders; None if their results do not allow it."""
+        key = (a.name, b.name, over)
+        if key not in self._comparisons:
+            try:
+                self._comparisons[key] = self._compared(a.name, b.name, over)
+            except InputError:  # other splits, or no predictions: no ground for a claim
+                self._comparisons[key] = None
+        return self._comparisons[key]
+
+    def _compared(self, a: str, b: str, over: Over) -> Comparison:
+        tasks = zip(self._parts(a, over), self._parts(b, over), strict=True)
+        return average_comparison(
+            [
+                average_comparison([compare(*pair) for pair in zip(*langs)], independent=False)
+                for langs in tasks
+            ],
+            independent=True,
+        )
+
+    def _parts(self, encoder: str, over: Over) -> list[list[list[Result]]]:
+        """Return results by task, language and split."""
+        return [
+            [self.of(encoder, task, lang, over.in_language) for lang in over.langs]
+            for task in over.tasks
+        ]
+
+
+def _wanted(protocol: str, asked: str) -> bool:
+    """Say whether a result is of the asked protocol; ``paper`` stands for each task's own."""
+    return protocol != "modern" if asked == "paper" else protocol == asked
