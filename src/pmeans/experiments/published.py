@@ -1,8 +1,9 @@
 """What the paper reports, to be shown beside ours.
 
-One CSV file a table, in ``published/``. The first lines, with ``#``, name the source. A row is a
-model, named as in the paper; where a column ``what`` is there, ``score`` and ``gap`` are two lines
-of a model, and the gap is in-language minus cross-lingual. An empty field was not reported.
+One CSV file a table, in ``published/``. The first lines, with ``#``, name the source, and which
+tasks and languages its averages are taken over. A row is a model, named as in the paper; where a
+column ``what`` is there, ``score`` and ``gap`` are two lines of a model, and the gap is in-language
+minus cross-lingual. An empty field was not reported.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ class Published:
         scores: Score in per cent by (model, column).
         gaps: In-language minus cross-lingual score by (model, column).
         dims: Columns of a sentence vector by model, where the paper tells.
+        tasks: What averages over tasks are taken over.
+        langs: What averages over test languages are taken over.
     """
 
     source: str = ""
     scores: Mapping[tuple[str, str], float] = field(default_factory=dict)
     gaps: Mapping[tuple[str, str], float] = field(default_factory=dict)
     dims: Mapping[str, int] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ()
+    langs: tuple[str, ...] = ()
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -67,4 +72,6 @@ def load(name: str | None) -> Published:
             dims[model] = int(row.pop("dim"))
         numbers = scores if what == "score" else gaps
         numbers |= {(model, column): float(value) for column, value in row.items() if value}
-    return Published(" ".join(comments), scores, gaps, dims)
+    *source, tasks, langs = comments
+    averaged = (tuple(each.partition(": ")[2].split()) for each in (tasks, langs))
+    return Published(" ".join(source), scores, gaps, dims, *averaged)

@@ -154,6 +154,22 @@ def read(path: str | Path) -> list[Result]:
     return [result for lines in cells.values() for result, of in lines.values() if len(lines) >= of]
 
 
+def latest(results: Sequence[Result]) -> dict[tuple[str, str, str, str], list[Result]]:
+    """Return the splits of each score, by encoder, task, training and test language.
+
+    An encoder, a protocol or data that have changed make a new cell of the same name. The one
+    that was written last counts.
+    """
+    cells: dict[tuple[str, str, str, str], list[Result]] = {}
+    for result in results:
+        key = (result.encoder, result.task, result.train_lang, result.test_lang)
+        if key in cells and cells[key][0].cell == result.cell:
+            cells[key].append(result)
+        else:
+            cells[key] = [result]
+    return cells
+
+
 def finished(path: str | Path) -> set[str]:
     """Return the cells that need not be run again; none where there is no file yet."""
     return {result.cell for result in read(path)} if Path(path).exists() else set()

@@ -6,13 +6,12 @@ tasks and languages with its interval, or why it is not there.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import InputError
 from pmeans.experiments.plan import EncoderRow, Experiment
-from pmeans.experiments.results import Result
+from pmeans.experiments.results import Result, latest
 from pmeans.experiments.statistics import (
     Comparison,
     Interval,
@@ -48,28 +47,11 @@ class Scores:
     def __init__(
         self, experiment: Experiment, results: Sequence[Result], reasons: Reasons | None = None
     ) -> None:
-        twice = Counter(row.name for row in experiment.encoders if row.absent is None)
-        for name, count in twice.items():
-            if count > 1:
-                raise ConfigError(
-                    f"experiment {experiment.name!r} has two rows {name!r} that are computed: "
-                    "their results cannot be told apart. Rename one."
-                )
         self._train = experiment.train
         self._reasons = reasons or {}
         self._intervals: dict[tuple[str, Over], Interval] = {}
         self._comparisons: dict[tuple[str, str, Over], Comparison | None] = {}
-        # An encoder or protocol that has changed makes a new cell; the one run last counts.
-        cells: dict[tuple[str, str, str, str], list[Result]] = {}
-        for result in results:
-            if not _wanted(result.protocol, experiment.protocol):
-                continue
-            key = (result.encoder, result.task, result.train_lang, result.test_lang)
-            if key in cells and cells[key][0].cell == result.cell:
-                cells[key].append(result)
-            else:
-                cells[key] = [result]
-        self._cells = cells
+        self._cells = latest([r for r in results if _wanted(r.protocol, experiment.protocol)])
 
     def of(self, encoder: str, task: str, lang: str, in_language: bool = False) -> list[Result]:
         """Return all splits of one score; an empty list if it was not computed."""
@@ -99,13 +81,11 @@ class Scores:
             return None
         key = (row.name, over)
         if key not in self._intervals:
-            self._intervals[key] = average(
-                [
-                    average([interval(part) for part in parts], independent=False)
-                    for parts in self._parts(row.name, over)
-                ],
-                independent=True,
-            )
+            by_task = [
+                average([interval(splits) for splits in langs], independent=False)
+                for langs in self._parts(row.name, over)
+            ]
+            self._intervals[key] = average(by_task, independent=True)
         return self._intervals[key]
 
     def compare(self, a: EncoderRow, b: EncoderRow, over: Over) -> Comparison | None:
@@ -119,14 +99,13 @@ class Scores:
         return self._comparisons[key]
 
     def _compared(self, a: str, b: str, over: Over) -> Comparison:
-        tasks = zip(self._parts(a, over), self._parts(b, over), strict=True)
-        return average_comparison(
-            [
-                average_comparison([compare(*pair) for pair in zip(*langs)], independent=False)
-                for langs in tasks
-            ],
-            independent=True,
-        )
+        by_task = [
+            average_comparison(
+                [compare(*pair) for pair in zip(*langs, strict=True)], independent=False
+            )
+            for langs in zip(self._parts(a, over), self._parts(b, over), strict=True)
+        ]
+        return average_comparison(by_task, independent=True)
 
     def _parts(self, encoder: str, over: Over) -> list[list[list[Result]]]:
         """Return results by task, language and split."""

@@ -184,16 +184,16 @@ def _corrected_error(values: Array, results: Sequence[Result]) -> float:
 
 
 def _interval(mean: float, error: float, df: float) -> Interval:
-    half = float(_stats().t.ppf((1 + CONFIDENCE) / 2, df)) * error
+    half = float(scipy_stats().t.ppf((1 + CONFIDENCE) / 2, df)) * error
     return Interval(float(mean), float(mean) - half, float(mean) + half, error, df)
 
 
 def _p(difference: float, error: float, df: float) -> float:
-    return float(2 * _stats().t.sf(abs(difference) / error, df)) if difference else 1.0
+    return float(2 * scipy_stats().t.sf(abs(difference) / error, df)) if difference else 1.0
 
 
 def _wilson(share: float, n: int) -> Interval:
-    z = float(_stats().norm.ppf((1 + CONFIDENCE) / 2))
+    z = float(scipy_stats().norm.ppf((1 + CONFIDENCE) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = 100 * max(0.0, centre - half), 100 * min(1.0, centre + half)
@@ -268,7 +268,8 @@ def _pairs(a: Sequence[Result], b: Sequence[Result]) -> list[tuple[Result, Resul
     return [(one, others[key]) for one, key in zip(a, keys, strict=True)]
 
 
-def _stats() -> Any:
+def scipy_stats() -> Any:
+    """Return ``scipy.stats``, which only an evaluation needs."""
     try:
         from scipy import stats
     except ImportError as error:

@@ -59,10 +59,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A name and a cell for each column."""
+    """A name, a cell for each column, and a footnote for a row that is empty as a whole."""
 
     name: str
     cells: tuple[Cell, ...]
+    note: str | None = None
 
 
 @dataclass(frozen=True)

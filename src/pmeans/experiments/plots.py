@@ -1,0 +1,179 @@
+"""The average score against the number of columns of a sentence vector.
+
+Larger vectors win by size alone, to a degree; the figure shows how much of a gain size explains.
+The same results give the same bytes, so that a figure can be committed and compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmeans.errors import InputError
+from pmeans.experiments import published
+from pmeans.experiments.plan import EncoderRow, Experiment
+from pmeans.experiments.results import Result
+from pmeans.experiments.scores import Over, Reasons, Scores
+from pmeans.experiments.tables import comparable
+from pmeans.files import replacing
+
+FORMATS = (".svg", ".png", ".pdf")
+# Colours of Okabe and Ito, which colour-blind readers can tell apart; each has its own marker.
+_GROUPS = {
+    "mean": ("#0072B2", "o"),
+    "power means": ("#D55E00", "s"),
+    "z-normed": ("#009E73", "D"),
+    "control of the same size": ("#666666", "v"),
+}
+# matplotlib would note the time and draw random ids: neither belongs into a committed file.
+_METADATA: dict[str, dict[str, str | None]] = {
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+    ".png": {},
+}
+
+
+@dataclass(frozen=True)
+class _Point:
+    name: str
+    group: str
+    dim: int
+    score: float
+    low: float
+    high: float
+    published: bool
+
+
+def dimensions(
+    experiment: Experiment,
+    results: Sequence[Result],
+    path: str | Path,
+    reasons: Reasons | None = None,
+) -> str:
+    """Draw the average score of every encoder against its number of columns.
+
+    Args:
+        experiment: Its tasks are averaged; its published values are drawn hollow.
+        results: Scores of its encoders.
+        path: A file that ends in ``.svg``, ``.png`` or ``.pdf``.
+        reasons: Why results are missing, by (encoder, task, test language).
+
+    Returns:
+        A caption. It names the encoders that have no average, which are left out.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{str(path)!r} must end in {', '.join(FORMATS)}.")
+    points, gone = _points(experiment, Scores(experiment, results, reasons))
+    if not points:
+        raise InputError(
+            f"experiment {experiment.name!r} has no average to draw: {'; '.join(gone)}."
+        )
+    _draw(experiment, points, path)
+    caption = [
+        f"{experiment.title}: average of {', '.join(experiment.tasks)} against the number of "
+        "columns of a sentence vector. Bars are 95 % confidence intervals."
+    ]
+    if any(point.published for point in points):
+        source = published.load(experiment.published).source
+        caption.append(f"Hollow points are published averages. Source: {source}")
+    if gone:
+        caption.append(f"Not computed: {'; '.join(gone)}.")
+    return " ".join(caption)
+
+
+def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[str]]:
+    """Return what is drawn, from the smallest on, and what is left out and why."""
+    book = published.load(experiment.published)
+    over = Over(experiment.tasks, experiment.test)
+    shown = comparable(over, "avg", book)
+    points: list[_Point] = []
+    gone: dict[str, list[str]] = {}
+    for row in experiment.encoders:
+        model = row.published or row.name
+        if shown and model in book.dims and row.set == "paper":
+            at = (book.dims[model], book.scores[model, "avg"])
+            points.append(_Point(row.name, _group(row), *at, math.nan, math.nan, published=True))
+        got = scores.interval(row, over)
+        if got is None:
+            gone.setdefault(str(scores.missing(row, over)), []).append(row.name)
+            continue
+        dim = scores.of(row.name, over.tasks[0], over.langs[0])[0].dim
+        bounds = (got.mean, got.low, got.high)
+        points.append(_Point(row.name, _group(row), dim, *bounds, published=False))
+    without = [f"{', '.join(names)} ({why})" for why, names in gone.items()]
+    return sorted(points, key=lambda point: (point.dim, point.score)), without
+
+
+def _group(row: EncoderRow) -> str:
+    if row.project is not None:
+        return "control of the same size"
+    if row.znorm != "none" or row.name.endswith("z-norm"):
+        return "z-normed"
+    means = all(part.powers == (1.0,) for part in row.parts)
+    return "mean" if means else "power means"
+
+
+def _draw(experiment: Experiment, points: Sequence[_Point], path: Path) -> None:
+    matplotlib = _matplotlib()
+    style = {"svg.hashsalt": experiment.name, "svg.fonttype": "path", "font.size": 9}
+    with matplotlib.rc_context(style):
+        figure = matplotlib.figure.Figure(figsize=(9, 5), layout="constrained")
+        axes = figure.add_subplot()
+        for point in points:
+            colour, marker = _GROUPS[point.group]
+            face = "white" if point.published else colour
+            axes.plot(point.dim, point.score, marker, color=colour, markerfacecolor=face)
+            if not math.isnan(point.low):
+                axes.vlines(point.dim, point.low, point.high, color=colour, linewidth=1)
+        for number, x, y in _labels(points):
+            axes.annotate(str(number), (x, y), (7, 0), textcoords="offset points", va="center")
+        axes.set_xscale("log")
+        ticks = sorted({point.dim for point in points})
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel("columns of a sentence vector")
+        axes.set_ylabel("average score, %")
+        for kind, (colour, marker) in _GROUPS.items():
+            if any(point.group == kind for point in points):
+                axes.plot([], [], marker, color=colour, label=kind)
+        axes.legend(frameon=False, loc="lower right")
+        names = "\n".join(f"{i}  {_shown(point)}" for i, point in enumerate(points, 1))
+        figure.text(1.01, 0.98, names, va="top", transform=axes.transAxes, in_layout=True)
+        with replacing(path) as file:
+            suffix = path.suffix.lower()
+            figure.savefig(
+                file, format=suffix[1:], metadata=_METADATA[suffix], dpi=150, bbox_inches="tight"
+            )
+
+
+def _shown(point: _Point) -> str:
+    # A dollar sign would begin a formula.
+    name = point.name.replace("$", r"\$")
+    return f"{name} (published)" if point.published else name
+
+
+def _labels(points: Sequence[_Point]) -> list[tuple[int, float, float]]:
+    """Place the number of each point, moved up where it would cover the one below it."""
+    scores = [point.score for point in points]
+    step = 0.04 * max(1.0, max(scores) - min(scores))
+    placed: list[tuple[int, float, float]] = []
+    for number, point in enumerate(points, 1):
+        below = [y for _, x, y in placed if abs(math.log(point.dim / x)) < 0.15]
+        y = max([point.score, *(each + step for each in below)])
+        placed.append((number, point.dim, y))
+    return placed
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+        import matplotlib.figure
+    except ImportError as error:
+        raise InputError(
+            "figures need matplotlib, which is not installed: pip install 'pmeans[plots]'"
+        ) from error
+    return matplotlib

@@ -1,0 +1,227 @@
+"""Tables as Markdown, LaTeX, HTML and CSV.
+
+The first three show rounded numbers, and number the notes as they come; CSV has one line a cell
+with all numbers as they are, for further work.
+"""
+
+from __future__ import annotations
+
+import csv as csv_module
+import html as html_module
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pmeans.experiments.table import Cell, Row, Table
+
+Format = Literal["markdown", "latex", "csv", "html"]
+
+
+def render(table: Table, format: Format) -> str:  # noqa: A002 - it is what the user calls it
+    """Return a table as text, with a newline at its end."""
+    return {"markdown": markdown, "latex": latex, "csv": csv, "html": html}[format](table)
+
+
+def markdown(table: Table) -> str:
+    """Return a table in GitHub's Markdown."""
+    return "\n".join(_markdown(table, "#")) + "\n"
+
+
+def _markdown(table: Table, level: str) -> Iterator[str]:
+    words = _Words(_markdown_escape, "**{}**", "<sup>{}</sup>", "<br>", "−", "±", "–")
+    yield f"{level} {_markdown_escape(table.title)}\n"
+    heads = [table.stub, *(column.title for column in table.columns)]
+    yield f"| {' | '.join(map(_markdown_escape, heads))} |"
+    yield f"| :-- |{' --: |' * len(table.columns)}"
+    for group in table.groups:
+        if group.title is not None:
+            yield f"| *{_markdown_escape(group.title)}* |{' |' * len(table.columns)}"
+        for row in group.rows:
+            yield f"| {' | '.join(words.row(table, row))} |"
+    for number, note in enumerate(words.notes, 1):
+        yield f"\n<sup>{number}</sup> {_markdown_escape(note)}"
+    for sentence in table.legend:
+        yield f"\n{_markdown_escape(sentence)}"
+    for other in table.further:
+        yield ""
+        yield from _markdown(other, level + "#")
+
+
+def latex(table: Table) -> str:
+    """Return a table for LaTeX with the package ``booktabs``."""
+    return "\n".join(_latex(table)) + "\n"
+
+
+def _latex(table: Table) -> Iterator[str]:
+    words = _Words(
+        _latex_escape, r"\textbf{{{}}}", r"\textsuperscript{{{}}}", r" \\ ", "$-$", r"$\pm$", "--"
+    )
+    heads = [table.stub, *(column.title for column in table.columns)]
+    yield "\\begin{table}\n\\centering"
+    yield f"\\caption{{{_latex_escape(table.title)}}}"
+    yield f"\\begin{{tabular}}{{l{'r' * len(table.columns)}}}\n\\toprule"
+    yield f"{' & '.join(map(_latex_escape, heads))} \\\\"
+    for group in table.groups:
+        yield "\\midrule"
+        if group.title is not None:
+            title = f"\\emph{{{_latex_escape(group.title)}}}"
+            yield f"\\multicolumn{{{len(heads)}}}{{l}}{{{title}}} \\\\"
+        for row in group.rows:
+            cells = words.row(table, row)
+            cells = [f"\\shortstack[r]{{{c}}}" if words.line in c else c for c in cells]
+            yield f"{' & '.join(cells)} \\\\"
+    yield "\\bottomrule\n\\end{tabular}"
+    for number, note in enumerate(words.notes, 1):
+        yield f"\\par{{\\footnotesize\\textsuperscript{{{number}}} {_latex_escape(note)}}}"
+    for sentence in table.legend:
+        yield f"\\par{{\\footnotesize {_latex_escape(sentence)}}}"
+    yield "\\end{table}"
+    for other in table.further:
+        yield ""
+        yield from _latex(other)
+
+
+def html(table: Table) -> str:
+    """Return a page of its own with a table."""
+    title = html_module.escape(table.title)
+    head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{_STYLE}'
+    return "\n".join([head, *_html(table, 1)]) + "\n"
+
+
+_STYLE = """<style>
+body { font: 15px/1.4 system-ui, sans-serif; margin: 2em; color: #222; background: #fff; }
+table { border-collapse: collapse; }
+th, td { padding: .2em .7em; text-align: right; vertical-align: top; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+thead th, tr.set th { border-bottom: 1px solid #888; }
+tr.set th { text-align: left; font-style: italic; font-weight: normal; padding-top: .8em; }
+p { font-size: 13px; max-width: 60em; margin: .4em 0; }
+</style>"""
+
+
+def _html(table: Table, level: int) -> Iterator[str]:
+    escape = html_module.escape
+    words = _Words(escape, "<b>{}</b>", "<sup>{}</sup>", "<br>", "−", "±", "–")
+    heads = [table.stub, *(column.title for column in table.columns)]
+    yield f"<h{level}>{escape(table.title)}</h{level}>\n<table>"
+    yield f"<thead><tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr></thead>"
+    for group in table.groups:
+        yield "<tbody>"
+        if group.title is not None:
+            yield f'<tr class="set"><th colspan="{len(heads)}">{escape(group.title)}</th></tr>'
+        for row in group.rows:
+            yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in words.row(table, row))}</tr>"
+        yield "</tbody>"
+    yield "</table>"
+    for number, note in enumerate(words.notes, 1):
+        yield f"<p><sup>{number}</sup> {escape(note)}</p>"
+    for sentence in table.legend:
+        yield f"<p>{escape(sentence)}</p>"
+    for other in table.further:
+        yield from _html(other, level + 1)
+
+
+_FIELDS = (
+    *("value", "low", "high", "gap", "published", "published_gap", "difference"),
+    *("bold", "note", "text"),
+)
+
+
+def csv(table: Table) -> str:
+    """Return one line a cell, with all numbers unrounded; an empty field is a missing number."""
+    out = io.StringIO()
+    writer = csv_module.writer(out, lineterminator="\n")
+    writer.writerow(["table", "group", "row", "column", *_FIELDS])
+    for each in (table, *table.further):
+        for group in each.groups:
+            for row in group.rows:
+                for column, cell in zip(each.columns, row.cells, strict=True):
+                    where = [each.title, group.title, row.name, column.title]
+                    noted = replace(cell, note=cell.note or row.note)
+                    writer.writerow([*where, *(getattr(noted, name) for name in _FIELDS)])
+    return out.getvalue()
+
+
+@dataclass
+class _Words:
+    """How a format writes a cell, and the notes that were referred to so far."""
+
+    escape: Callable[[str], str]
+    bold: str
+    raised: str
+    line: str
+    minus: str
+    plus_minus: str
+    dash: str
+    notes: list[str] = field(default_factory=list)
+
+    def row(self, table: Table, row: Row) -> list[str]:
+        pairs = zip(row.cells, table.columns, strict=True)
+        name = self.escape(row.name) + self._note(row.note)
+        return [name, *(self.cell(cell, column.digits) for cell, column in pairs)]
+
+    def cell(self, cell: Cell, digits: int) -> str:
+        """Write ours and, on a second line, the published value and the difference."""
+        if cell.text is not None:
+            return self.escape(cell.text)
+        ours = self.dash if cell.value is None else self._ours(cell, cell.value, digits)
+        ours += self._note(cell.note)
+        if cell.published is None:
+            return ours
+        theirs = self._number(cell.published, digits)
+        if cell.published_gap is not None:
+            theirs += f" ({self._number(cell.published_gap, digits)})"
+        if cell.difference is not None:
+            theirs += f", {self._number(cell.difference, digits, '+')}"
+        return f"{ours}{self.line}{self.escape('[')}{theirs}]"
+
+    def _note(self, note: str | None) -> str:
+        if note is None:
+            return ""
+        if note not in self.notes:
+            self.notes.append(note)
+        return self.raised.format(self.notes.index(note) + 1)
+
+    def _ours(self, cell: Cell, value: float, digits: int) -> str:
+        smallest = 10**-digits
+        if 0 < value < smallest / 2:  # a p-value is never 0
+            text = self.escape(f"<{smallest:.{digits}f}")
+        else:
+            text = self._number(value, digits)
+        if cell.bold:
+            text = self.bold.format(text)
+        if cell.half_width is not None:
+            text += f" {self.plus_minus}{self._number(cell.half_width, digits)}"
+        if cell.gap is not None:
+            text += f" ({self._number(cell.gap, digits)})"
+        return text
+
+    def _number(self, value: float, digits: int, sign: str = "") -> str:
+        # Adding 0 turns -0.0, as of -0.04, into 0.0.
+        return f"{round(value, digits) + 0.0:{sign}.{digits}f}".replace("-", self.minus)
+
+
+def _markdown_escape(text: str) -> str:
+    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return "".join(f"\\{c}" if c in "\\`*_|~" else c for c in text)
+
+
+_LATEX = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "–": "--",
+    "→": r"$\rightarrow$",
+    "[": "{[}",  # behind the end of a line it would begin an argument
+}
+
+
+def _latex_escape(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in " ".join(text.split()))

@@ -1,0 +1,210 @@
+"""From results to the table of an experiment.
+
+Nothing here rounds, and nothing fills a gap: a cell without results stays empty and says why, and
+an average over fewer tasks than its heading promises is not taken. A number is bold only if it is
+the best of its column and set by more than chance, see `_best`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pmeans.experiments import published, translations
+from pmeans.experiments.plan import EncoderRow, Experiment
+from pmeans.experiments.published import Published
+from pmeans.experiments.results import Result
+from pmeans.experiments.scores import NOT_RUN, Over, Reasons, Scores
+from pmeans.experiments.statistics import holm
+from pmeans.experiments.table import SIGNIFICANT, Cell, Column, Group, Row, Table
+
+SETS = {"paper": "The paper's word spaces", "available": "Word spaces that can be had"}
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """A column of scores: its heading, its key in the published table, what it averages."""
+
+    title: str
+    key: str
+    over: Over
+    gap: bool = False
+
+
+def build(
+    experiment: Experiment, results: Sequence[Result], reasons: Reasons | None = None
+) -> Table:
+    """Return the table of an experiment.
+
+    Args:
+        experiment: Says which rows and columns, and in which layout.
+        results: Scores of its encoders; others are ignored, as are those of other protocols. Where
+            an encoder has changed, the results written last count.
+        reasons: Why results are missing, by (encoder, task, test language).
+    """
+    scores = Scores(experiment, results, reasons)
+    if experiment.layout == "translations":
+        return translations.build(experiment, scores, SETS)
+    book = published.load(experiment.published)
+    specs = tuple(_specs(experiment))
+    groups = tuple(
+        Group(title, _rows(rows, specs, experiment, scores, book))
+        for each, title in SETS.items()
+        if (rows := [row for row in experiment.encoders if row.set == each])
+    )
+    titles = [*(spec.title for spec in specs), "known words, lowest", "known words, mean"]
+    columns = (Column("dimensions", 0), *(Column(title) for title in titles))
+    legend = tuple(_legend(specs, book))
+    coverage = _coverage_table(experiment, scores)
+    return Table(experiment.title, "encoder", columns, groups, legend, (coverage,))
+
+
+def _specs(experiment: Experiment) -> Iterator[_Spec]:
+    tasks, langs, gap = experiment.tasks, experiment.test, experiment.in_language
+    if experiment.layout == "averages":
+        yield _Spec("cross-lingual", "xling", Over(tasks, langs))
+        yield _Spec("in-language", "in_language", Over(tasks, langs, in_language=True))
+        return
+    gap = gap and experiment.layout in ("transfer", "languages")
+    yield _Spec("average", "avg", Over(tasks, langs), gap)
+    if experiment.layout == "languages":
+        for lang in langs:
+            yield _Spec(f"average {lang}", f"avg_{lang}", Over(tasks, (lang,)), gap)
+        for task in tasks:
+            for lang in langs:
+                yield _Spec(f"{task} {lang}", f"{task}_{lang}", Over((task,), (lang,)), gap)
+    else:
+        for task in tasks:
+            yield _Spec(task, task, Over((task,), langs), gap)
+
+
+def _rows(
+    rows: Sequence[EncoderRow],
+    specs: Sequence[_Spec],
+    experiment: Experiment,
+    scores: Scores,
+    book: Published,
+) -> tuple[Row, ...]:
+    best = {spec.key: _best(rows, spec.over, scores) for spec in specs}
+    done = []
+    for row in rows:
+        cells = [_cell(row, spec, scores, book) for spec in specs]
+        cells = [
+            replace(cell, bold=row is best[spec.key])
+            for cell, spec in zip(cells, specs, strict=True)
+        ]
+        dim, *coverage = _facts(row, experiment, scores)
+        cells = [dim, *cells, *coverage]
+        note = None
+        if all(cell.value is None for cell in cells):
+            # One note instead of the same one in every cell.
+            cells = [replace(cell, note=None) for cell in cells]
+            single = (Over((task,), experiment.test) for task in experiment.tasks)
+            note = "; ".join(dict.fromkeys(str(scores.missing(row, over)) for over in single))
+        done.append(Row(row.name, tuple(cells), note))
+    return tuple(done)
+
+
+def _best(rows: Sequence[EncoderRow], over: Over, scores: Scores) -> EncoderRow | None:
+    """Return the row that is significantly better than every other computed one, if there is.
+
+    The family of comparisons is the best row against each other row of the column and set.
+    """
+    found = [(got.mean, row) for row in rows if (got := scores.interval(row, over))]
+    if len(found) < 2:
+        return None
+    best = max(found, key=lambda each: each[0])[1]
+    others = [scores.compare(best, row, over) for _, row in found if row is not best]
+    p_values = [each.p if each and each.difference > 0 else 1.0 for each in others]
+    return best if max(holm(p_values)) < SIGNIFICANT else None
+
+
+def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Cell:
+    theirs = their_gap = None
+    if comparable(spec.over, spec.key, book):
+        model = row.published or row.name
+        theirs = book.scores.get((model, spec.key))
+        their_gap = book.gaps.get((model, spec.key)) if spec.gap else None
+    got, note = scores.interval(row, spec.over), scores.missing(row, spec.over)
+    if got is None:
+        return Cell(published=theirs, published_gap=their_gap, note=note)
+    low, high = (None, None) if math.isnan(got.error) else (got.low, got.high)
+    gap = None
+    if spec.gap:
+        over = replace(spec.over, in_language=True)
+        other, missing = scores.interval(row, over), scores.missing(row, over)
+        gap = other.mean - got.mean if other else None
+        note = f"in-language: {missing}" if missing else None
+    return Cell(got.mean, low, high, gap, theirs, their_gap, note=note)
+
+
+def comparable(over: Over, key: str, book: Published) -> bool:
+    """Say whether a published number is of the same tasks and languages as ours."""
+    one_lang = any(key.endswith(f"_{lang}") for lang in over.langs)
+    same_tasks = len(over.tasks) == 1 or set(over.tasks) == set(book.tasks)
+    return same_tasks and (one_lang or set(over.langs) == set(book.langs))
+
+
+def _facts(row: EncoderRow, experiment: Experiment, scores: Scores) -> tuple[Cell, Cell, Cell]:
+    """Return the dimensions of a row, and the lowest and the mean share of words it knows."""
+    found = [] if row.absent else list(_covered(row, experiment, scores))
+    if not found:
+        gone = Cell(note=row.absent or NOT_RUN)
+        return gone, gone, gone
+    shares = [100 * share for result in found for share in result.coverage.values()]
+    if not shares:
+        unknown = Cell(note="no word spaces whose words could be counted")
+        return Cell(found[0].dim), unknown, unknown
+    some = len(found) < len(experiment.tasks) * len(experiment.test)
+    note = "of the tasks and languages with results" if some else None
+    lowest, mean = min(shares), sum(shares) / len(shares)
+    return Cell(found[0].dim), Cell(lowest, note=note), Cell(mean, note=note)
+
+
+def _covered(row: EncoderRow, experiment: Experiment, scores: Scores) -> Iterator[Result]:
+    """Yield one result for each task and test language: all splits have the same coverage."""
+    for task in experiment.tasks:
+        for lang in experiment.test:
+            found = scores.of(row.name, task, lang) or scores.of(row.name, task, lang, True)
+            yield from found[:1]
+
+
+def _coverage_table(experiment: Experiment, scores: Scores) -> Table:
+    keys = [(task, lang) for task in experiment.tasks for lang in experiment.test]
+    rows = []
+    for row in (each for each in experiment.encoders if each.absent is None):
+        found = {(r.task, r.test_lang): r.coverage for r in _covered(row, experiment, scores)}
+        for space in dict.fromkeys(space for shares in found.values() for space in shares):
+            cells = [
+                Cell(100 * found[key][space])
+                if space in found.get(key, {})
+                else Cell(note=scores.missing(row, Over(key[:1], key[1:])))
+                for key in keys
+            ]
+            rows.append(Row(f"{row.name}: {space}", tuple(cells)))
+    columns = tuple(Column(f"{task} {lang}") for task, lang in keys)
+    legend = ("Share of the running words of the test language that a word space knows.",)
+    return Table(
+        "Known words, %", "encoder: word space", columns, (Group(None, tuple(rows)),), legend
+    )
+
+
+def _legend(specs: Sequence[_Spec], book: Published) -> Iterator[str]:
+    yield (
+        "Per cent. ± is half of the 95 % confidence interval: Nadeau and Bengio's corrected one "
+        "for folds and repetitions, Wilson's for accuracies on a fixed test set. Averages take "
+        "tasks as independent, and languages of a task as not."
+    )
+    if any(spec.gap for spec in specs):
+        yield "In parentheses: in-language minus cross-lingual score."
+    if book.scores:
+        yield (
+            "In brackets: the published value, and ours minus it; a published average only beside "
+            f"one over the same tasks and languages. Source: {book.source}"
+        )
+    yield (
+        "Bold: the best of its column and set, if its difference to every other computed row of "
+        f"the set is significant (p < {SIGNIFICANT}, adjusted by Holm over these differences). "
+        "Nothing else is bold. –: no result, for the reason in the note."
+    )
