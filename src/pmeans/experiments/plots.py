@@ -27,6 +27,7 @@ _GROUPS = {
     "power means": ("#D55E00", "s"),
     "z-normed": ("#009E73", "D"),
     "control of the same size": ("#666666", "v"),
+    "other methods": ("#CC79A7", "^"),
 }
 # matplotlib would note the time and draw random ids: neither belongs into a committed file.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -111,8 +112,10 @@ def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[
 def _group(row: EncoderRow) -> str:
     if row.project is not None:
         return "control of the same size"
-    if row.znorm != "none" or row.name.endswith("z-norm"):
+    if row.znorm != "none":
         return "z-normed"
+    if not row.parts:
+        return "other methods"
     means = all(part.powers == (1.0,) for part in row.parts)
     return "mean" if means else "power means"
 

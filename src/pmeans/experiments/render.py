@@ -204,7 +204,7 @@ class _Words:
 
 def _markdown_escape(text: str) -> str:
     text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{c}" if c in "\\`*_|~" else c for c in text)
+    return "".join(f"\\{c}" if c in "\\`*_|~$" else c for c in text)
 
 
 _LATEX = {

@@ -1,0 +1,90 @@
+import itertools
+import sys
+
+import pytest
+from some_experiments import REASONS, ROWS, experiment, results, scored
+
+from pmeans.errors import InputError
+from pmeans.experiments import plots
+from pmeans.experiments.plan import EncoderRow
+from pmeans.experiments.scores import Scores
+from pmeans.recipe import Part
+
+NINE = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")]
+)
+def test_the_same_results_give_the_same_bytes(tmp_path, suffix, magic):
+    first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
+    for path in (first, second):
+        plots.dimensions(experiment(), results(), path)
+    assert first.read_bytes().startswith(magic)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_no_date_is_in_a_figure(tmp_path):
+    plots.dimensions(experiment(), results(), tmp_path / "a.svg")
+    assert "dc:date" not in (tmp_path / "a.svg").read_text()
+
+
+def test_an_encoder_without_an_average_is_left_out_and_named(tmp_path):
+    caption = plots.dimensions(experiment(), results(), tmp_path / "a.svg", REASONS)
+    assert "same size (an average of all 3 tasks, without TREC)" in caption
+    points, _ = plots._points(experiment(), Scores(experiment(), results()))
+    assert [point.name for point in points] == ["mean", "power & means_1 <50%"]
+
+
+def test_points_stand_at_their_dimensions_with_their_intervals():
+    points, _ = plots._points(experiment(), Scores(experiment(), results()))
+    assert [point.dim for point in points] == [300, 900]
+    assert all(point.low < point.score < point.high for point in points)
+
+
+def test_published_averages_of_the_same_tasks_are_points_too(tmp_path):
+    nine = experiment(tasks=NINE)
+    points, _ = plots._points(nine, Scores(nine, []))
+    assert [(p.name, p.dim, p.score, p.published) for p in points] == [
+        ("GN [-inf, 1, inf]", 900, 77.9, True)
+    ]
+    assert "Hollow" in plots.dimensions(nine, [], tmp_path / "a.svg")
+
+
+@pytest.mark.parametrize(
+    ("row", "group"),
+    [
+        (ROWS[1], "mean"),
+        (ROWS[2], "power means"),
+        (ROWS[3], "control of the same size"),
+        (EncoderRow("z", parts=(Part("gn"),), znorm="train"), "z-normed"),
+        (EncoderRow("GloVe + SIF", "paper", absent="no"), "other methods"),
+    ],
+)
+def test_encoders_are_grouped_by_what_they_do(row, group):
+    assert plots._group(row) == group
+
+
+def test_labels_of_near_points_do_not_cover_each_other():
+    rows = tuple(EncoderRow(f"e{i}") for i in range(4))
+    found = [each for row in rows for each in scored(row.name, 75)]
+    many = experiment(encoders=rows)
+    points, _ = plots._points(many, Scores(many, found))
+    heights = [y for _, _, y in plots._labels(points)]
+    assert all(b - a >= 0.039 for a, b in itertools.pairwise(heights))
+
+
+def test_another_suffix_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"must end in \.svg"):
+        plots.dimensions(experiment(), results(), tmp_path / "a.gif")
+
+
+def test_a_figure_without_points_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no average to draw"):
+        plots.dimensions(experiment(), [], tmp_path / "a.svg")
+
+
+def test_a_missing_matplotlib_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"pip install 'pmeans\[plots\]'"):
+        plots.dimensions(experiment(), results(), tmp_path / "a.svg")
