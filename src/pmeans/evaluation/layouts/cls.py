@@ -9,20 +9,19 @@ the way of each language; case is kept.
 and ``test``. ``cls-sentences`` is the paper's task: is this single sentence out of a positive or
 a negative review? The paper used 6k sentences and does not say which, so this selection is ours:
 
-- All 4,000 reviews of a language, ``train`` and ``test``, without their summaries.
+- Of all 4,000 reviews of a language, ``train`` and ``test``, the summary and the closing sentence.
 - A sentence ends at a line break, or at ``.``, ``!``, ``?`` or ``…`` before white space and
   anything but a lowercase letter; not behind an initial or an abbreviation.
-- Of 5 to 50 tokens, and not seen before in that language, whatever its case: several reviews are
+- Of 2 to 50 tokens, and not seen before in that language, whatever its case: several reviews are
   there twice.
-- 3,000 of each class: one of every review, then a second one of as many reviews as it takes.
-  Sentences of one review share its book and might help each other across a split; fewer such
-  pairs cannot be had. Which sentence is drawn by its SHA-256: at random, but the same everywhere.
+- 3,000 of each class, drawn by their SHA-256: at random, but the same everywhere.
 
-Rows are in the order of the reviews, in one part ``all`` for the protocol to split. About 42 % of
-the English test rows then have a sister in training, and are classified no better than the others
-(63 against 64 %). The selection itself matters more. Logistic regression on the mean of GoogleNews
-vectors gets 66 % of these sentences right, 68 % of the first sentences of reviews, 71 % of the
-last and 77 % of the summaries: the paper's 75 must come from sentences that are easier than most.
+Rows are in the order of the reviews, in one part ``all`` for the protocol to split. Why these:
+the verdict stands there, and the one sentence that the paper quotes closes its review. Any
+sentence at random would be a harder task than the paper's: logistic regression on the mean of
+GoogleNews vectors then gets 68 % of the English ones right, 69 % of first sentences, 71 % of
+closing ones and 78 % of summaries, where the paper has 75. The level of our CLS scores is therefore
+chosen, not reproduced; their differences between encoders are not.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from pmeans.evaluation.types import Part
 from pmeans.text import tokenize
 
 PER_CLASS = 3000
-SHORTEST, LONGEST = 5, 50
+SHORTEST, LONGEST = 2, 50
 _INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ufeff]")
 _END = re.compile(r"""[.!?…]+["'”’»«“)\]]*\s+(?=(.))""")
 _ABBREVIATIONS = re.compile(
@@ -84,30 +83,28 @@ def read_sentences(task: Task, root: Path, languages: Sequence[str]) -> dict[str
 
 
 def select(reviews: Iterable[Review], lang: str, per_class: int = PER_CLASS) -> list[Labelled]:
-    """Select sentences of reviews, as many of each class."""
-    drawn: dict[str, list[tuple[int, bytes, int, Labelled]]] = {"negative": [], "positive": []}
+    """Select the summaries and closing sentences of reviews, as many of each class."""
+    drawn: dict[str, list[tuple[bytes, int, Labelled]]] = {"negative": [], "positive": []}
     seen: set[str] = set()
-    position = 0
-    for review in reviews:
-        fit = []
-        for sentence in sentences(review.text):
+    for number, review in enumerate(reviews):
+        closing = [sentence for sentence in sentences(review.text) if sentence.strip()][-1]
+        for place, sentence in enumerate((review.summary, closing)):
             tokens = _tokens(sentence, lang)
             key = tokens.lower()
             if SHORTEST <= len(tokens.split()) <= LONGEST and key not in seen:
                 digest = hashlib.sha256(tokens.encode("utf-8", "surrogatepass")).digest()
-                fit.append((digest, position, Labelled(tokens, *review[2:])))
-                position += 1
+                row = Labelled(tokens, *review[2:])
+                drawn[review.label].append((digest, 2 * number + place, row))
             seen.add(key)
-        rounds = enumerate(sorted(fit))
-        drawn[review.label].extend((number, *sentence) for number, sentence in rounds)
     for label, candidates in drawn.items():
         if len(candidates) < per_class:
             raise FormatError(
-                f"the {label} reviews in language {lang!r} have {len(candidates):,} sentences of "
-                f"{SHORTEST} to {LONGEST} tokens, and {per_class:,} are needed."
+                f"the {label} reviews in language {lang!r} have {len(candidates):,} summaries and "
+                f"closing sentences of {SHORTEST} to {LONGEST} tokens, and {per_class:,} are "
+                "needed."
             )
     chosen = [each for found in drawn.values() for each in sorted(found)[:per_class]]
-    return [row for _, _, _, row in sorted(chosen, key=lambda each: each[2])]
+    return [row for _, _, row in sorted(chosen, key=lambda each: each[1])]
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -141,9 +138,10 @@ def _reviews(task: Task, file: File, root: Path) -> list[Review]:
             label = "positive" if float(rating or "") > 3 else "negative"
         except ValueError:
             raise FormatError(f"{where}: no number in its rating: {rating!r}.") from None
-        if not text or not text.strip():
+        review = Review(_clean(summary or ""), _clean(text or ""), label, where)
+        if not review.text.strip():
             raise FormatError(f"{where}: no text.")
-        reviews.append(Review(_clean(summary or ""), _clean(text), label, where))
+        reviews.append(review)
     return reviews
 
 
