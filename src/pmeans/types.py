@@ -87,5 +87,5 @@ class Encoder(Protocol):
     def dim(self) -> int:
         """Number of columns of every encoded row."""
 
-    def encode(self, sentences: Iterable[str], *, lang: str | None = None) -> Floats:
+    def encode(self, sentences: Iterable[str], /, *, lang: str | None = None) -> Floats:
         """Return one row a sentence, (n_sentences, dim) float32."""
