@@ -16,15 +16,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from pmeans import config
+from pmeans.errors import ConfigError, InputError, did_you_mean
+from pmeans.evaluation.tasks import Task, find, from_toml
+from pmeans.experiments import published
 from pmeans.recipe import Part
 from pmeans.types import Root, Scope, Tokenizer
 
 Layout = Literal["tasks", "transfer", "languages", "averages", "dimensions", "translations"]
+Set = Literal["paper", "available"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class EncoderRow:
     """One encoder of an experiment, a row of its table.
 
     Attributes:
-        name: For people; unique within a set.
+        name: For people, and what results are known by: unique within the experiment.
         set: ``paper`` for the paper's own word spaces, ``available`` for those that can be had.
         parts: Word spaces and powers. ``{lang}`` in a space's name stands for the test language.
         published: The row of the published table to show beside it; its own name if None.
@@ -45,7 +52,7 @@ class EncoderRow:
     """
 
     name: str
-    set: Literal["paper", "available"] = "available"
+    set: Set = "available"
     parts: tuple[Part, ...] = ()
     published: str | None = None
     tokenizer: Tokenizer = "whitespace"
@@ -75,6 +82,7 @@ class Experiment:
         test: Languages of the test rows.
         in_language: Whether each test language is also trained on itself.
         published: Name of the published table to show beside ours.
+        own_tasks: A file of tasks beside this one, for those of ``tasks`` that are not known.
     """
 
     name: str
@@ -87,8 +95,131 @@ class Experiment:
     test: tuple[str, ...] = ("en",)
     in_language: bool = False
     published: str | None = None
+    own_tasks: str | None = None
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Experiment:
-        """Read an experiment, refusing what it does not know."""
-        return config.build(cls, config.read_toml(path), str(path))
+        """Read an experiment, refusing what it does not know and what cannot be run."""
+        experiment = config.build(cls, config.read_toml(path), str(path))
+        if experiment.own_tasks:
+            beside = Path(path).parent / experiment.own_tasks
+            experiment = replace(experiment, own_tasks=str(beside))
+        try:
+            for mistake in _mistakes(experiment):
+                raise ConfigError(mistake)
+        except (ConfigError, InputError) as error:
+            raise ConfigError(f"{path}: {error}") from error
+        return experiment
+
+    def task(self, name: str) -> Task:
+        """Return one of the experiment's tasks."""
+        own = from_toml(self.own_tasks) if self.own_tasks else []
+        return next((task for task in own if task.name == name), None) or find(name)
+
+    def only(
+        self, which: Set | None = None, encoders: Sequence[str] = (), tasks: Sequence[str] = ()
+    ) -> Experiment:
+        """Return a part of the experiment; nothing given leaves it whole."""
+        _check_known("encoder", encoders, [row.name for row in self.encoders])
+        _check_known("task", tasks, self.tasks)
+        return replace(
+            self,
+            encoders=tuple(
+                row
+                for row in self.encoders
+                if which in (None, row.set) and (not encoders or row.name in encoders)
+            ),
+            tasks=tuple(name for name in self.tasks if not tasks or name in tasks),
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table: an encoder on a task, trained in one language, tested in one.
+
+    Attributes:
+        encoder: The row.
+        task: Name of the task.
+        protocol: Name of the protocol.
+        train_lang: Language of the training rows.
+        test_lang: Language of the test rows.
+    """
+
+    encoder: EncoderRow
+    task: str
+    protocol: str
+    train_lang: str
+    test_lang: str
+
+
+def cells(experiment: Experiment) -> list[Cell]:
+    """Return all cells that could be computed, in the order of the file."""
+    pairs = [(experiment.train, lang) for lang in experiment.test]
+    if experiment.in_language:
+        pairs += [(lang, lang) for lang in experiment.test]
+    protocols = {
+        name: experiment.task(name).protocol
+        if experiment.protocol == "paper"
+        else experiment.protocol
+        for name in experiment.tasks
+    }
+    return [
+        Cell(row, name, protocol, *pair)
+        for row in experiment.encoders
+        if not row.absent
+        for name, protocol in protocols.items()
+        for pair in dict.fromkeys(pairs)
+    ]
+
+
+def _mistakes(experiment: Experiment) -> Iterator[str]:
+    """Say what is wrong with an experiment that has all its keys, or raise it."""
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", experiment.name):
+        yield (
+            f"name {experiment.name!r} cannot be that of a folder: take letters, digits, "
+            "'.', '_' and '-'."
+        )
+    named = [row.name for row in experiment.encoders]
+    for key, values in (("encoder", named), ("task", experiment.tasks), ("test", experiment.test)):
+        if not values:
+            yield f"it has no {key}."
+        for value, count in Counter(values).items():
+            if count > 1:
+                yield f"{count} times the {key} {value!r}: each must be there once."
+    for name in experiment.tasks:
+        experiment.task(name)
+    foreign = [lang for lang in experiment.test if lang != experiment.train]
+    if experiment.layout in ("transfer", "languages", "averages", "translations"):
+        if foreign != list(experiment.test):
+            yield (
+                f"layout {experiment.layout!r} shows transfer from {experiment.train!r} to other "
+                f"languages: leave {experiment.train!r} out of test."
+            )
+    elif len(experiment.test) > 1:
+        yield f"layout {experiment.layout!r} shows one test language, not {len(experiment.test)}."
+    models = published.load(experiment.published).models
+    for row in experiment.encoders:
+        yield from _row_mistakes(row)
+        if row.published and row.published not in models:
+            yield (
+                f"encoder {row.name!r}: no published row {row.published!r}."
+                f"{did_you_mean(row.published, models)}"
+            )
+
+
+def _row_mistakes(row: EncoderRow) -> Iterator[str]:
+    if not row.parts and not row.absent:
+        yield f"encoder {row.name!r} has no parts; if it cannot be had, let absent say why."
+    if row.parts and row.absent:
+        yield f"encoder {row.name!r} has parts, and says that it is absent: leave one out."
+    if row.project is not None and row.project < 1:
+        yield f"encoder {row.name!r}: cannot project to {row.project} columns: at least 1."
+
+
+def _check_known(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in known:
+            raise InputError(
+                f"no {kind} {name!r} in this experiment.{did_you_mean(name, known)} "
+                f"It has: {', '.join(known)}."
+            )
