@@ -1,0 +1,95 @@
+"""From rows of an experiment to encoders, and the digits that name what they compute."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pmeans.errors import LanguageError, StorageError
+from pmeans.experiments.encoders import Shelf, digest
+from pmeans.experiments.plan import EncoderRow
+from pmeans.recipe import Part
+from pmeans.spaces.edit import quantise
+from pmeans.spaces.library import path_of
+from pmeans.spaces.space import WordSpace
+from pmeans.spaces.store import save_space
+
+ROW = EncoderRow("mean", parts=(Part("toy-en-{lang}", (1.0,)),))
+
+
+@pytest.fixture(autouse=True)
+def _library(tmp_path, monkeypatch, toy):
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path))
+    save_space(toy, path_of("toy-en-de"))
+
+
+def opened(row=ROW, train="en", test="de"):
+    return Shelf().open(row, train, test)
+
+
+def test_the_language_in_a_spaces_name_is_the_test_language():
+    assert opened().encoder.recipe.parts[0].space == "toy-en-de"
+
+
+def test_a_missing_space_is_named():
+    with pytest.raises(StorageError, match=r"^no word space named 'toy-en-fr'$"):
+        opened(test="fr")
+
+
+def test_a_space_without_the_training_language_is_refused():
+    row = replace(ROW, parts=(Part("toy-en-de", (1.0,)),))
+    with pytest.raises(LanguageError, match="its word spaces know de, en, not fr"):
+        opened(row, train="fr", test="de")
+
+
+def test_a_projected_row_has_that_many_columns():
+    assert opened(replace(ROW, project=7)).encoder.dim == 7
+
+
+def test_an_encoder_is_opened_once():
+    shelf = Shelf()
+    assert shelf.open(ROW, "en", "de") is shelf.open(ROW, "de", "de")
+
+
+def test_the_name_does_not_change_the_id():
+    assert opened(replace(ROW, name="other")).id == opened().id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parts": (Part("toy-en-{lang}", (2.0,)),)},
+        {"znorm": "train"},
+        {"root": "signed"},
+        {"project": 4},
+    ],
+    ids=str,
+)
+def test_all_that_determines_a_vector_changes_the_id(change):
+    assert opened(replace(ROW, **change)).id != opened().id
+
+
+def test_other_numbers_under_the_same_name_change_the_id(toy):
+    before = opened().id
+    matrix = toy.matrix.copy()
+    matrix[-1, -1] += 1
+    save_space(replace(toy, matrix=matrix), path_of("toy-en-de"))
+    assert opened().id != before
+
+
+def test_the_digest_sees_words_case_type_and_scale(toy):
+    words = {"en": ["the", "cat", "sit"], "de": ["die", "katze"]}
+    eight = quantise(toy, "int8")
+    spaces = [
+        toy,
+        WordSpace.from_words("toy", words, toy.matrix),
+        replace(toy, case="cased"),
+        quantise(toy, "float16"),
+        eight,
+        replace(eight, scale=eight.scale * np.float32(2)),
+    ]
+    assert len({digest(space) for space in spaces}) == len(spaces)
+
+
+def test_the_digest_does_not_see_the_name(toy):
+    assert digest(replace(toy, name="other")) == digest(toy)

@@ -1,0 +1,229 @@
+"""The runner: looks before it works, keeps what is finished, shares with others."""
+
+import contextlib
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import toy_run
+
+from pmeans.errors import InputError, LanguageError
+from pmeans.evaluation import protocols, tasks
+from pmeans.experiments.files import read_reasons
+from pmeans.experiments.plan import Experiment
+from pmeans.experiments.results import claim, read
+from pmeans.experiments.run import prepare, run
+from pmeans.spaces.library import path_of
+from pmeans.spaces.space import WordSpace
+from pmeans.spaces.store import save_space
+
+ALL = [
+    (encoder, task, train, "de")
+    for encoder in ("mean", "min max")
+    for task in ("AC", "MR")
+    for train in ("en", "de")
+]
+
+
+@pytest.fixture
+def fakes(monkeypatch, tmp_path, toy):
+    return toy_run.install(monkeypatch, tmp_path, toy)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "results" / "results.jsonl"
+
+
+@pytest.fixture
+def go(fakes, tmp_path, path):
+    experiment = Experiment.from_toml(tmp_path / "toy.toml")
+
+    def going(experiment=experiment, **options):
+        return run(experiment, root=tmp_path / "data", results_path=path, **options)
+
+    going.experiment = experiment
+    return going
+
+
+def test_every_cell_is_evaluated_and_kept(go, fakes, path):
+    outcome = go()
+    assert fakes.evaluated == ALL
+    kept = [(r.encoder, r.task, r.train_lang, r.test_lang) for r in read(path) if r.split == 0]
+    assert kept == ALL
+    assert (outcome.before, outcome.now, outcome.elsewhere) == (0, 8, 0)
+
+
+def test_a_result_has_all_that_its_score_depends_on(go, path):
+    go()
+    result = read(path)[1]
+    assert (result.value, result.split, result.seed, result.measure) == (51.0, 1, 7, "macro-f1")
+    assert (result.dim, result.znorm, result.protocol) == (3, "none", "ukp-subsample")
+    assert result.coverage == {"toy": 0.75}  # German: die, katze, die; not hund
+    assert {"pmeans", "python", "numpy", "kernels", "device"} <= result.versions.keys()
+    assert (result.gold, result.predicted) == ("01", "01")
+
+
+def test_finished_cells_are_not_run_again(go, fakes):
+    go()
+    fakes.evaluated.clear()
+    outcome = go()
+    assert fakes.evaluated == []
+    assert (outcome.before, outcome.now) == (8, 0)
+
+
+def test_an_interrupted_run_loses_one_group_and_goes_on_from_there(go, fakes):
+    def interrupt():
+        if len(fakes.evaluated) == 3:
+            raise KeyboardInterrupt
+
+    fakes.on_evaluate = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        go()
+    fakes.evaluated.clear()
+    fakes.on_evaluate = lambda: None
+    outcome = go()
+    assert fakes.evaluated == ALL[2:]
+    assert (outcome.before, outcome.now) == (2, 6)
+
+
+def test_test_languages_share_one_training(go, monkeypatch):
+    calls = []
+    evaluate = protocols.evaluate
+    monkeypatch.setattr(
+        protocols, "evaluate", lambda *a, **k: calls.append(k["test_langs"]) or evaluate(*a, **k)
+    )
+    monkeypatch.setitem(toy_run.SENTENCES, "fr", ("le chat", "le chien"))
+    words = {"en": ["the"], "de": ["die"], "fr": ["le"]}
+    save_space(WordSpace.from_words("toy", words, np.eye(3, dtype=np.float32)), path_of("toy"))
+    go(replace(go.experiment.only(tasks=["MR"]), test=("de", "fr"), in_language=False))
+    assert calls == [["de", "fr"], ["de", "fr"]]
+
+
+def test_two_runs_at_once_evaluate_every_cell_once(go, fakes, path):
+    # Both are held at their first cell until the other one is there, too.
+    both = threading.Barrier(2, timeout=20)
+    first = threading.local()
+
+    def meet():
+        if not hasattr(first, "met"):
+            first.met = True
+            both.wait()
+
+    fakes.on_evaluate = meet
+    outcomes = []
+    threads = [threading.Thread(target=lambda: outcomes.append(go())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(fakes.evaluated) == sorted(ALL)
+    assert sum(outcome.now for outcome in outcomes) == 8
+    assert len(read(path)) == 16
+
+
+def test_what_another_run_holds_is_left_to_it_and_said(go, fakes):
+    inner = []
+
+    def run_another():
+        fakes.on_evaluate = lambda: None
+        inner.append(go())
+
+    fakes.on_evaluate = run_another
+    assert go().now == 1
+    assert (inner[0].now, inner[0].elsewhere) == (7, 1)
+
+
+def test_what_another_run_gave_up_is_done_in_the_end(go, fakes, path, tmp_path):
+    groups, _ = prepare(go.experiment, tmp_path / "data")
+    with contextlib.ExitStack() as other:
+        assert other.enter_context(claim(path, next(iter(groups[0].cells))))
+        fakes.on_evaluate = other.close
+        assert go().now == 8
+    assert fakes.evaluated == [*ALL[1:], ALL[0]]
+
+
+def test_a_cell_without_a_space_has_a_reason_and_stops_nothing(go):
+    outcome = go()
+    assert outcome.reasons["elsewhere", "AC", "de"] == "no word space named 'far-away'"
+    assert outcome.now == 8
+
+
+def test_a_cell_without_data_has_a_reason_without_the_folder(go, fakes):
+    fakes.missing.add(("MR", "de"))
+    outcome = go()
+    assert outcome.reasons["mean", "MR", "de"] == "no file 'MR.de'."
+    assert {task for _, task, _, _ in fakes.evaluated} == {"AC"}
+
+
+def test_a_language_with_data_is_run_although_training_data_is_missing(go, fakes):
+    fakes.missing.add(("MR", "en"))
+    go()
+    assert [e for e in fakes.evaluated if e[1] == "MR"] == [
+        ("mean", "MR", "de", "de"),
+        ("min max", "MR", "de", "de"),
+    ]
+
+
+def test_a_mistake_in_the_last_task_shows_before_the_first_fit(go, fakes):
+    fakes.mistake = InputError("labels do not match")
+    with pytest.raises(InputError, match="labels do not match"):
+        go()
+    assert fakes.evaluated == []
+
+
+def test_a_language_that_the_task_does_not_have_is_a_mistake(go, fakes, monkeypatch):
+    def load(task, root, languages):
+        raise LanguageError("task AC has no language 'de'")
+
+    monkeypatch.setattr(tasks, "load", load)
+    with pytest.raises(LanguageError, match="has no language 'de'"):
+        go()
+
+
+def test_a_language_that_the_spaces_do_not_have_is_a_reason(go):
+    outcome = go(replace(go.experiment.only("available"), train="fr", in_language=False))
+    assert set(outcome.reasons.values()) == {"its word spaces know de, en, not fr"}
+
+
+def test_reasons_are_kept_for_the_table(go, path):
+    go()
+    assert read_reasons(path) == {
+        ("elsewhere", task, "de"): "no word space named 'far-away'" for task in ("AC", "MR")
+    }
+
+
+def test_a_partial_run_keeps_the_other_cells_reasons(go, fakes, path):
+    fakes.missing.add(("MR", "de"))
+    go()
+    fakes.missing.clear()
+    go(go.experiment.only(encoders=["mean"]))
+    reasons = read_reasons(path)
+    assert ("mean", "MR", "de") not in reasons
+    assert reasons["min max", "MR", "de"] == "no file 'MR.de'."
+
+
+@pytest.mark.parametrize("change", ["space", "sentences", "version"])
+def test_a_cell_is_run_again_when_what_it_is_made_of_changes(go, fakes, toy, monkeypatch, change):
+    go()
+    fakes.evaluated.clear()
+    if change == "space":
+        save_space(replace(toy, matrix=toy.matrix + 1), path_of("toy"))
+    elif change == "sentences":
+        monkeypatch.setitem(toy_run.SENTENCES, "de", ("die katze", "die maus"))
+    else:
+        for module in protocols.PROTOCOLS.values():
+            monkeypatch.setattr(module, "VERSION", 1000)
+    go()
+    assert fakes.evaluated == ALL
+
+
+def test_progress_rises_to_the_end_in_proportion_to_the_work(go):
+    told = []
+    go(progress=lambda share, text: told.append((share, text)))
+    # Classifiers times columns: AC has 250 and MR 410, each for 3 and for 6, trained twice.
+    total = 2 * (250 + 410) * (3 + 6)
+    assert len(told) == 8
+    assert told[0] == (pytest.approx(250 * 3 / 2 / total), "mean on AC: half")
+    assert told[-1] == (pytest.approx(1 - 410 * 6 / 2 / total), "min max on MR: half")
