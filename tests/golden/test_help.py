@@ -15,6 +15,8 @@ FOLDER = Path(__file__).parent / "help"
 COMMANDS = [
     [],
     ["embed"],
+    ["eval"],
+    *(["eval", name] for name in ("run", "tasks", "table", "compare", "plot")),
     ["spaces"],
     *(
         ["spaces", name]
@@ -45,7 +47,7 @@ def test_every_golden_text_belongs_to_a_command():
 
 
 @pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c not in ([], ["spaces"])], ids=" ".join
+    "command", [c for c in COMMANDS if c not in ([], ["eval"], ["spaces"])], ids=" ".join
 )
 def test_every_command_shows_an_example(command):
     assert f"pmeans {' '.join(command)}" in said(command).split("Example")[1]

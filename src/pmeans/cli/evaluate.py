@@ -1,0 +1,109 @@
+"""``pmeans eval run, tasks``: run experiments. ``eval table`` and the like are in `show`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from pmeans.cli.console import progress, resumable, say, table
+
+app = typer.Typer(
+    help="Evaluate encoders, and show the results as tables and figures.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+ExperimentFile = Annotated[
+    Path, typer.Argument(metavar="EXPERIMENT", help="A TOML file, as in experiments/.")
+]
+Results = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder with the tasks' data.",
+        show_default="$PMEANS_DATA, or data beside the word spaces",
+    ),
+]
+Which = Annotated[
+    Literal["paper", "available"] | None,
+    typer.Option("--set", help="Only encoders over these word spaces."),
+]
+RESULTS = Path("results")
+
+
+def register(parent: typer.Typer) -> None:
+    """Add the group to the program."""
+    parent.add_typer(app, name="eval")
+
+
+_RUN = """Evaluate the encoders of an experiment on its tasks.
+
+Each finished cell is kept in DIR/NAME/results.jsonl at once: after an interruption the same
+command goes on from there, and several may run at the same time. What has no data or word space
+is left out, with the reason in DIR/NAME/absent.json.
+"""
+_RUN_EXAMPLE = "\b\nExample:\n  pmeans eval run experiments/monolingual.toml --only-task MR\n"
+
+
+@app.command(help=_RUN, epilog=_RUN_EXAMPLE)
+def run(
+    experiment: ExperimentFile,
+    *,
+    data: Data = None,
+    results: Results = RESULTS,
+    which: Which = None,
+    only_encoder: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="May be given several times.")
+    ] = None,
+    only_task: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="May be given several times.")
+    ] = None,
+    n_threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", min=1, help="All cores if not given."),
+    ] = None,
+    device: Annotated[
+        Literal["cpu", "cuda"], typer.Option(help="Where classifiers are trained.")
+    ] = "cpu",
+) -> None:
+    """Parse the command; `_RUN` is what it says of itself."""
+    from pmeans.experiments import files
+    from pmeans.experiments import run as running
+    from pmeans.experiments.plan import Experiment
+
+    whole = Experiment.from_toml(experiment)
+    with resumable(), progress("evaluating") as step:
+        outcome = running.run(
+            whole.only(which, only_encoder or (), only_task or ()),
+            root=files.data_folder(data),
+            results_path=files.results_file(results, whole),
+            progress=lambda share, text: step(share, 1, text),
+            n_threads=n_threads,
+            device=device,
+        )
+    for reason, count in Counter(outcome.reasons.values()).items():
+        say(f"{count} cells left out: {reason}")
+    if outcome.elsewhere:
+        say(f"{outcome.elsewhere} cells are being evaluated by another run.")
+    if outcome.now or outcome.elsewhere:
+        say(f"{outcome.now} cells evaluated, {outcome.before} were finished before.")
+    else:
+        say(f"nothing to do: {outcome.before} cells finished.")
+
+
+@app.command("tasks", epilog="\b\nExample:\n  pmeans eval tasks --data ~/data\n")
+def list_tasks(*, data: Data = None) -> None:
+    """List the known tasks, and whether their data is there."""
+    from pmeans.evaluation import tasks
+    from pmeans.experiments.files import data_folder
+    from pmeans.experiments.run import found
+
+    root = data_folder(data)
+    rows = []
+    for task in tasks.known().values():
+        there, missing = found(task, root, task.languages)
+        rows.append((task.name, task.protocol, task.measure, " ".join(there), " ".join(missing)))
+    table(("TASK", "PROTOCOL", "MEASURE", "FOUND", "MISSING"), rows)

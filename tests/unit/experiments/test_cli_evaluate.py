@@ -1,0 +1,192 @@
+"""``pmeans eval``: what its commands say, print and write."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import toy_run
+from typer.testing import CliRunner
+
+from pmeans.cli.main import app
+
+
+@pytest.fixture
+def fakes(monkeypatch, tmp_path, toy):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PMEANS_DATA", raising=False)
+    return toy_run.install(monkeypatch, tmp_path, toy)
+
+
+@pytest.fixture
+def eval_(fakes):
+    return lambda *args: CliRunner().invoke(app, ["eval", *map(str, args)])
+
+
+@pytest.fixture
+def finished(eval_):
+    assert eval_("run", "toy.toml", "--data", "data").exit_code == 0
+
+
+def fails(result, *parts):
+    """Check that a command failed with one line that has all these parts."""
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    for part in parts:
+        assert part in result.stderr
+    return True
+
+
+@pytest.mark.parametrize("args", [["eval", "--help"], ["eval", "run", "--help"]])
+def test_help_loads_nothing_heavy(args):
+    program = (
+        "import sys\n"
+        "from pmeans.cli.main import main\n"
+        f"sys.argv[1:] = {args!r}\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'rich', 'scipy', 'sklearn', 'torch', 'matplotlib'}\n"
+        "print('loaded:', heavy & set(sys.modules))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.endswith(b"loaded: set()\n")
+
+
+def test_run_keeps_results_under_the_experiments_name_and_says_what_it_did(eval_, tmp_path):
+    result = eval_("run", "toy.toml", "--data", "data")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "2 cells left out: no word space named 'far-away'\n"
+        "8 cells evaluated, 0 were finished before.\n"
+    )
+    lines = (tmp_path / "results/toy/results.jsonl").read_text().splitlines()
+    assert {json.loads(line)["encoder"] for line in lines} == {"mean", "min max"}
+
+
+def test_a_finished_run_has_nothing_to_do(eval_, finished):
+    result = eval_("run", "toy.toml", "--data", "data", "--set", "available")
+    assert result.stderr == "nothing to do: 8 cells finished.\n"
+
+
+def test_run_can_be_limited_to_encoders_and_tasks(eval_, fakes, tmp_path):
+    only = ("--only-encoder", "mean", "--only-task", "MR", "--results", "kept")
+    assert eval_("run", "toy.toml", "--data", "data", *only).exit_code == 0
+    assert {cell[:2] for cell in fakes.evaluated} == {("mean", "MR")}
+    assert (tmp_path / "kept/toy/results.jsonl").exists()
+
+
+def test_an_interrupted_run_says_how_to_go_on(eval_, fakes):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    fakes.on_evaluate = interrupt
+    result = eval_("run", "toy.toml", "--data", "data")
+    assert result.exit_code == 130
+    assert "run the same command again" in result.stderr
+
+
+def test_missing_data_names_the_three_places_it_is_sought(eval_, monkeypatch):
+    monkeypatch.setenv("PMEANS_DATA", "nowhere")
+    places = ("--data", "$PMEANS_DATA (nowhere)", "home/data")
+    assert fails(eval_("run", "toy.toml"), "no folder 'nowhere'", *places)
+
+
+def test_data_is_found_by_the_variable_and_beside_the_spaces(eval_, monkeypatch, tmp_path):
+    monkeypatch.setenv("PMEANS_DATA", "data")
+    assert eval_("run", "toy.toml").exit_code == 0
+    monkeypatch.delenv("PMEANS_DATA")
+    (tmp_path / "home/data").mkdir()
+    assert eval_("run", "toy.toml").exit_code == 0
+
+
+def test_a_bad_experiment_is_one_line(eval_, tmp_path):
+    (tmp_path / "bad.toml").write_text(toy_run.TOML.replace("MR", "RM"))
+    assert fails(eval_("run", "bad.toml", "--data", "data"), "bad.toml: no task named 'RM'")
+    assert fails(eval_("table", "absent.toml"), "no file 'absent.toml'")
+
+
+@pytest.mark.parametrize(
+    ("format_", "sign"), [("markdown", "| "), ("latex", "\\"), ("html", "<t"), ("csv", ",")]
+)
+def test_a_table_is_printed_without_data_and_spaces(
+    eval_, finished, monkeypatch, tmp_path, format_, sign
+):
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "empty"))
+    result = eval_("table", "toy.toml", "--format", format_)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert sign in result.stdout
+    assert "mean" in result.stdout
+
+
+def test_a_table_says_why_cells_are_empty(eval_, finished):
+    printed = eval_("table", "toy.toml").stdout
+    assert "no word space named 'far-away'" in printed
+    assert "nobody has it" in printed
+
+
+def test_a_table_of_one_set_has_no_rows_of_the_other(eval_, finished):
+    printed = eval_("table", "toy.toml", "--set", "available").stdout
+    assert "min max" in printed
+    assert "nowhere" not in printed
+
+
+def test_a_table_goes_to_a_file_whole(eval_, finished, tmp_path):
+    result = eval_("table", "toy.toml", "--output", "table.md")
+    assert (result.stdout, result.stderr) == ("", "the table is in table.md.\n")
+    assert (tmp_path / "table.md").read_text() == eval_("table", "toy.toml").stdout
+
+
+def test_a_table_of_what_was_never_run_has_no_numbers(eval_):
+    result = eval_("table", "toy.toml")
+    assert result.exit_code == 0
+    assert "not run" in result.stdout
+
+
+FILE = "results/toy/results.jsonl"
+
+
+def test_two_encoders_of_one_file_are_compared(eval_, finished):
+    result = eval_("compare", f"{FILE}:mean", f"{FILE}:min max")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "mean" in result.stdout
+    assert "AC" in result.stdout
+
+
+def test_compare_asks_which_encoder_and_lists_them(eval_, finished):
+    assert fails(eval_("compare", FILE, FILE), "which encoder?", "mean; min max")
+    wrong = eval_("compare", f"{FILE}:maen", f"{FILE}:mean")
+    assert fails(wrong, "no encoder 'maen'", "Did you mean 'mean'", "mean; min max")
+
+
+def test_a_file_with_one_encoder_needs_no_name(eval_, finished, tmp_path):
+    lines = (tmp_path / FILE).read_text().splitlines(keepends=True)
+    one = [line for line in lines if '"encoder": "mean"' in line]
+    (tmp_path / "one.jsonl").write_text("".join(one))
+    assert eval_("compare", "one.jsonl", f"{FILE}:min max").exit_code == 0
+
+
+def test_compare_says_that_there_is_no_file(eval_):
+    assert fails(eval_("compare", "none.jsonl:mean", "none.jsonl"), "none.jsonl")
+
+
+def test_the_figure_is_drawn_from_results(eval_, tmp_path):
+    drawn = toy_run.TOML.replace('"transfer"', '"dimensions"').replace("in_language = true", "")
+    (tmp_path / "toy.toml").write_text(drawn)
+    assert eval_("run", "toy.toml", "--data", "data").exit_code == 0
+    result = eval_("plot", "toy.toml", "--output", "figure.svg")
+    assert result.exit_code == 0
+    assert result.stderr.endswith("the figure is in figure.svg.\n")
+    assert b"<svg" in (tmp_path / "figure.svg").read_bytes()
+
+
+def test_tasks_are_listed_with_the_languages_that_are_there(eval_, fakes, monkeypatch):
+    fakes.missing |= {("MR", "de"), ("MR", "fr")}
+    monkeypatch.setitem(toy_run.SENTENCES, "fr", ("le chat", "le chien"))
+    printed = eval_("tasks", "--data", "data").stdout
+    assert "MR\tsenteval-2018\taccuracy\ten\tde fr\n" in printed
+
+
+def test_a_damaged_note_of_reasons_says_what_to_do(eval_, finished, tmp_path):
+    (tmp_path / "results/toy/absent.json").write_text("[1]")
+    assert fails(eval_("table", "toy.toml"), "absent.json: not a list", "Delete it")
