@@ -115,8 +115,7 @@ def senteval_fixed(
     n_classes = int(labels.max()) + 1
     fits = []
     for l2 in L2:
-        model, generator = _start_senteval(x.shape[1], n_classes, seed)
-        dev, epochs = _train_senteval(model, generator, x, labels, x_dev, dev_labels, l2)
+        model, dev, epochs = fit_senteval(x, labels, n_classes, l2, seed, (x_dev, dev_labels))
         scores = {lang: 100 * _accuracy(model, rows, test_labels) for lang, rows in x_test.items()}
         fits.append(Fit(0, None, l2, dev, epochs, scores))
     # SentEval now fits once more with the best penalty: the same seed and rows, the same result.
@@ -139,45 +138,43 @@ def _select_and_refit(
     for l2 in L2:
         devs = []
         for inner, (train, test) in enumerate(stratified_folds(labels, folds, seed)):
-            model, generator = _start_senteval(x.shape[1], n_classes, seed)
             # The inner test rows end the training too.
-            dev, epochs = _train_senteval(
-                model, generator, x[train], labels[train], x[test], labels[test], l2
+            _, dev, epochs = fit_senteval(
+                x[train], labels[train], n_classes, l2, seed, (x[test], labels[test])
             )
             outcome.fits.append(Fit(split, inner, l2, dev, epochs, {}))
             devs.append(dev)
         means.append(round(100 * float(np.mean(devs)), 2))
     l2 = L2[int(np.argmax(means))]
 
-    model, generator = _start_senteval(x.shape[1], n_classes, seed)
-    permutation = generator.permutation(len(x))
-    dev_rows = permutation[: int(0.05 * len(x))]
-    train_rows = permutation[int(0.05 * len(x)) :]
-    dev, epochs = _train_senteval(
-        model, generator, x[train_rows], labels[train_rows], x[dev_rows], labels[dev_rows], l2
-    )
+    model, dev, epochs = fit_senteval(x, labels, n_classes, l2, seed)
     scores = {lang: 100 * _accuracy(model, rows, test_labels) for lang, rows in x_test.items()}
     outcome.fits.append(Fit(split, None, l2, dev, epochs, scores))
     outcome.reported.append(outcome.fits[-1])
 
 
-def _start_senteval(dim: int, n_classes: int, seed: int) -> tuple[Any, np.random.RandomState]:
-    import torch
-
-    torch.manual_seed(seed)
-    return torch.nn.Linear(dim, n_classes), np.random.RandomState(seed)
-
-
-def _train_senteval(
-    model: Any,
-    generator: np.random.RandomState,
+def fit_senteval(
     x: Floats,
     labels: Ints,
-    x_dev: Floats,
-    dev_labels: Ints,
+    n_classes: int,
     l2: float,
-) -> tuple[float, int]:
+    seed: int,
+    dev: tuple[Floats, Ints] | None = None,
+) -> tuple[Any, float, int]:
+    """Train one classifier; without development rows, five per cent of x are drawn as such.
+
+    Returns:
+        The classifier, its best development score between 0 and 1, and its epochs.
+    """
     import torch
+
+    generator = np.random.RandomState(seed)
+    torch.manual_seed(seed)
+    model = torch.nn.Linear(x.shape[1], n_classes)
+    if dev is None:
+        held_out, kept = np.split(generator.permutation(len(x)), [int(0.05 * len(x))])
+        dev = x[held_out], labels[held_out]
+        x, labels = x[kept], labels[kept]
 
     rows, classes = torch.from_numpy(x), torch.from_numpy(labels)
     loss = torch.nn.CrossEntropyLoss(reduction="sum")
@@ -191,13 +188,13 @@ def _train_senteval(
                 loss(model(rows[batch]), classes[batch]).backward()
                 optimiser.step()
         epochs += 4
-        accuracy = _accuracy(model, x_dev, dev_labels)
+        accuracy = _accuracy(model, *dev)
         if accuracy > best:
             best, best_state = accuracy, copy.deepcopy(model.state_dict())
         else:
             stale += 1  # and it is never set back
     model.load_state_dict(best_state)
-    return best, epochs
+    return model, best, epochs
 
 
 def stratified_folds(labels: Ints, k: int, seed: int) -> list[tuple[Ints, Ints]]:
@@ -232,13 +229,14 @@ def ukp(
         repetitions: Random splits.
         rates: Learning rates to choose from.
     """
-    fits = [_fit_ukp(i, x, labels, train_lang, rate) for rate in rates for i in range(repetitions)]
+    fits = [fit_ukp(i, x, labels, train_lang, rate) for rate in rates for i in range(repetitions)]
     by_rate = [[fit for fit in fits if fit.setting == rate] for rate in rates]
     best = int(np.argmax([np.mean([fit.dev for fit in some]) for some in by_rate]))
     return Outcome(fits, by_rate[best])
 
 
-def _fit_ukp(i: int, x: Mapping[str, Floats], labels: Ints, train_lang: str, rate: float) -> Fit:
+def fit_ukp(i: int, x: Mapping[str, Floats], labels: Ints, train_lang: str, rate: float) -> Fit:
+    """Train the classifier of repetition i with one learning rate."""
     import torch
 
     generator = np.random.RandomState(i)
