@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "batch.hpp"
+#include "classifiers.hpp"
 #include "lookup.hpp"
 #include "parse_text.hpp"
 #include "subwords.hpp"
@@ -113,6 +114,15 @@ const Kernel& kernel_named(const std::string& name) {
   return best;
 }
 
+const Softmax& softmax_named(const std::string& name) {
+#if defined(PMEANS_X86)
+  if (&kernel_named(name) == &kernel_avx512) return softmax_avx512;
+  if (&kernel_named(name) == &kernel_avx2) return softmax_avx2;
+#endif
+  (void)name;
+  return softmax_baseline;
+}
+
 Type type_of(const Matrix& matrix) {
   if (matrix.dtype() == nb::dtype<int8_t>()) return Type::int8;
   return matrix.dtype().bits == 16 ? Type::float16 : Type::float32;
@@ -196,6 +206,47 @@ nb::tuple bind_parse_lines(In<uint8_t, 1> data, size_t dim, int n_threads) {
                         to_numpy(std::move(status)));
 }
 
+FitRule rule_of(nb::object rule) {
+  auto number = [&](const char* name) { return nb::cast<size_t>(rule.attr(name)); };
+  return {number("batch"), number("epochs_a_round"), number("max_epochs"), number("patience"),
+          nb::cast<bool>(rule.attr("patience_resets")), nb::cast<std::string>(rule.attr("loss")) == "mean",
+          nb::cast<std::string>(rule.attr("measure")) == "macro-f1"};
+}
+
+// Of every group a list of (weights, bias, score, epochs).
+nb::list bind_train_classifiers(nb::list groups, nb::object rule, int n_threads, std::string isa) {
+  const FitRule checked = rule_of(rule);
+  nb::tuple alive(groups);  // keeps every array alive, even if another thread changes the list
+  std::vector<FitGroup> prepared;
+  for (nb::handle group : alive) {
+    auto x = nb::cast<In<float, 2>>(group.attr("x"));
+    auto labels = nb::cast<In<int32_t, 1>>(group.attr("labels"));
+    auto train = nb::cast<In<int32_t, 1>>(group.attr("train"));
+    auto dev = nb::cast<In<int32_t, 1>>(group.attr("dev"));
+    auto weights = nb::cast<In<float, 2>>(group.attr("weights"));
+    auto bias = nb::cast<In<float, 1>>(group.attr("bias"));
+    prepared.push_back({x.data(), x.shape(1), weights.shape(0), labels.data(), train.data(), dev.data(),
+                        train.size(), dev.size(), nb::cast<uint32_t>(group.attr("seed")),
+                        nb::cast<size_t>(group.attr("drawn")), weights.data(), bias.data(),
+                        nb::cast<std::vector<double>>(group.attr("rates")),
+                        nb::cast<std::vector<double>>(group.attr("l2"))});
+  }
+  std::vector<std::vector<Fitted>> fitted;
+  {
+    nb::gil_scoped_release released;
+    fitted = train_groups(softmax_named(isa), prepared, checked, n_threads);
+  }
+  nb::list result;
+  for (size_t i = 0; i < prepared.size(); ++i) {
+    nb::list fits;
+    for (Fitted& fit : fitted[i])
+      fits.append(nb::make_tuple(to_numpy(std::move(fit.weights), {prepared[i].n_classes, prepared[i].dim}),
+                                 to_numpy(std::move(fit.bias)), fit.score, fit.epochs));
+    result.append(fits);
+  }
+  return result;
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -209,4 +260,6 @@ NB_MODULE(_native, m) {
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
         nb::arg("maxn"));
   m.def("parse_lines", bind_parse_lines, nb::arg("data"), nb::arg("dim"), nb::arg("n_threads"));
+  m.def("train_classifiers", bind_train_classifiers, nb::arg("groups"), nb::arg("rule"),
+        nb::arg("n_threads"), nb::arg("isa") = "");
 }

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
+from pmeans.kernels.fit_checks import check_groups, check_rule
 from pmeans.kernels.parsing import LineStatus, Parsed
+from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.kernels.threads import available_threads
 from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
@@ -35,6 +37,7 @@ __all__ = [
     "parse_lines",
     "power_means",
     "split",
+    "train_classifiers",
 ]
 
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
@@ -220,6 +223,26 @@ def parse_lines(
     if dim < 1:
         raise InputError(f"a line must have at least 1 value, not {dim}.")
     return core.parse_lines(np.frombuffer(data, dtype=np.uint8), dim, _threads(n_threads))
+
+
+def train_classifiers(
+    groups: Sequence[FitGroup], rule: FitRule, n_threads: int | None = None
+) -> list[list[Fitted]]:
+    """Train every classifier of every group, as `pmeans.kernels.softmax` says.
+
+    Args:
+        groups: Each is the work of one thread, so that many small ones keep all threads busy.
+        rule: How all of them are trained.
+        n_threads: Threads to use; all available ones if None.
+
+    Returns:
+        For each group its classifiers, in the order of its rates. They depend neither on the
+        number of threads, nor on the other groups, nor on the other classifiers of the group.
+    """
+    check_rule(rule)
+    check_groups(groups)
+    trained = core.train_classifiers(list(groups), rule, _threads(n_threads))
+    return [[Fitted(*fit) for fit in fits] for fits in trained]
 
 
 def _threads(n_threads: int | None) -> int:

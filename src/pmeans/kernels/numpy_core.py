@@ -14,6 +14,7 @@ import numpy as np
 from pmeans.kernels import index
 from pmeans.kernels.parsing import parse_lines as parse_lines
 from pmeans.kernels.reference import power_mean
+from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
 
@@ -91,6 +92,17 @@ def power_means(
             out[i, k * dim : (k + 1) * dim] = np.clip(mean, -_LARGEST, _LARGEST)
         if shift is not None and factor is not None:
             out[i] = np.clip((out[i] - shift) * factor, -_LARGEST, _LARGEST)
+
+
+@_SILENT
+def train_classifiers(
+    groups: Sequence[FitGroup], rule: FitRule, n_threads: int
+) -> list[list[tuple[Floats, Floats, float, int]]]:
+    """See `pmeans.kernels.train_classifiers`."""
+    return [
+        [(fit.weights, fit.bias, fit.score, fit.epochs) for fit in train_group(group, rule)]
+        for group in groups
+    ]
 
 
 def _check_batch(ids: Ids, offsets: Ints, n_rows: int) -> None:
