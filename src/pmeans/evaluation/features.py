@@ -1,0 +1,93 @@
+"""A dataset as an encoder sees it: matrices, z-normalised on rows that may be looked at.
+
+A recipe names the scope of its z-norm; which rows that means within an evaluation is decided here
+and nowhere else:
+
+========================  ====================================================================
+``train``                 the training rows of the split, in the training language
+``per_language``          those, and for a test language the rows at the training places of its
+                          own split: unlabelled text of that language, never its test rows
+``all``                   every row of the task in the training language, test rows included:
+                          what the paper's toolkit most likely did
+========================  ====================================================================
+
+An encoder that comes with fitted statistics keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.evaluation.types import Dataset, Part
+from pmeans.types import Array, Encoder, Floats
+
+
+class View:
+    """The matrices of a dataset under one fitted encoder, each encoded once."""
+
+    def __init__(self, encoder: Encoder, dataset: Dataset) -> None:
+        self._encoder = encoder
+        self._dataset = dataset
+        self._matrices: dict[tuple[str, Part], Floats] = {}
+
+    def matrix(self, lang: str, part: Part) -> Floats:
+        """Return the rows of a part in a language, (n, dim) float32."""
+        key = (lang, part)
+        if key not in self._matrices:
+            sentences = self._dataset.rows[lang][part].sentences
+            rows = self._encoder.encode(sentences, lang=lang)
+            self._matrices[key] = np.ascontiguousarray(rows, dtype=np.float32)
+        return self._matrices[key]
+
+
+class Features:
+    """An encoder and a dataset; `view` fits the z-norm, where there is one to be fitted."""
+
+    def __init__(self, encoder: Encoder, dataset: Dataset) -> None:
+        self._encoder: Any = encoder
+        self._dataset = dataset
+        recipe = getattr(encoder, "recipe", None)
+        fitted = getattr(encoder, "znorm", None) is not None
+        self._scope = "none" if recipe is None or fitted else recipe.znorm
+        self._lasting: dict[str, View] = {}
+
+    def check(self, test_langs: Sequence[str]) -> None:
+        """Raise an error if a language lacks the rows that its z-norm is to be fitted on."""
+        for lang in test_langs if self._scope == "per_language" else ():
+            if not {"all", "train"} & set(self._dataset.rows[lang]):
+                raise InputError(
+                    f"task {self._dataset.task!r} has nothing but test rows in {lang!r}, and a "
+                    "z-norm per language must not be fitted on those. Fit the encoder on other "
+                    "text of that language first, or take another scope."
+                )
+
+    def view(self, train_lang: str, part: Part, seen: Mapping[str, Array]) -> View:
+        """Return the dataset as seen after fitting on some rows.
+
+        Args:
+            train_lang: The training language.
+            part: The part that holds the training rows.
+            seen: The rows of that part, for each language, that are not test rows.
+        """
+        if self._scope in ("train", "per_language"):
+            encoder = self._fit(self._encoder, train_lang, part, seen[train_lang])
+            for lang in seen if self._scope == "per_language" else ():
+                if lang != train_lang:
+                    encoder = self._fit(encoder, lang, part, seen[lang])
+            return View(encoder, self._dataset)
+        if train_lang not in self._lasting:
+            encoder = self._encoder
+            if self._scope == "all":
+                parts = self._dataset.rows[train_lang].values()
+                sentences = [sentence for rows in parts for sentence in rows.sentences]
+                encoder = encoder.fit_znorm(sentences, lang=train_lang)
+            self._lasting = {train_lang: View(encoder, self._dataset)}
+        return self._lasting[train_lang]
+
+    def _fit(self, encoder: Any, lang: str, part: Part, rows: Array) -> Any:
+        sentences = self._dataset.rows[lang][part].sentences
+        return encoder.fit_znorm([sentences[i] for i in rows], lang=lang)

@@ -1,0 +1,30 @@
+"""What the protocols share: who trains, how a trained classifier predicts, what a score is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pmeans.evaluation.types import Dataset
+from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, measured
+from pmeans.types import Array, Floats, Ints
+
+Train = Callable[[Sequence[FitGroup], FitRule], list[list[Fitted]]]
+"""Trains groups of classifiers: the native core, or torch on an accelerator."""
+
+
+def training_rows(dataset: Dataset, lang: str) -> Array:
+    """Return the places of the part ``train``; a test language need not have one, (n,)."""
+    parts = dataset.rows[lang]
+    return np.arange(len(parts["train"]) if "train" in parts else 0)
+
+
+def predict(fitted: Fitted, x: Floats) -> Ints:
+    """Return the class of each row, (n,); of equal logits the first."""
+    return (x @ fitted.weights.T + fitted.bias).argmax(axis=1)
+
+
+def score(dataset: Dataset, gold: Array, predicted: Array) -> float:
+    """Return the dataset's measure in per cent."""
+    return 100 * measured(dataset.measure, gold, predicted, len(dataset.classes))

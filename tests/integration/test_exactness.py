@@ -1,0 +1,118 @@
+"""The protocols against the plain torch reference, fit by fit, on real sentences.
+
+Both add up the same float32 products in different orders. The last bit of a weight may therefore
+differ, and very rarely the class of a development sentence that lies on the border; a fit can then
+stop at another round. So nearly all fits must agree to the letter, and the scores closely.
+"""
+
+import numpy as np
+import pytest
+
+from pmeans import kernels
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.evaluation import reference, tasks
+from pmeans.evaluation.features import Features
+from pmeans.evaluation.protocols import evaluate, senteval, ukp
+from pmeans.evaluation.splits import stratified_folds
+from pmeans.evaluation.types import Dataset, Rows
+from pmeans.recipe import Part, Recipe
+from pmeans.spaces.readers import read_space
+
+INF = float("inf")
+
+
+@pytest.fixture(scope="module")
+def encoder(data_dir):
+    space, _ = read_space(data_dir / "vectors" / "glove-6b-100d.en.f16.npy")
+    return PowerMeanEncoder(Recipe((Part("glove", (-INF, 1.0, INF)),)), {"glove": space})
+
+
+def recorded(fits):
+    def train(groups, rule):
+        found = kernels.train_classifiers(groups, rule)
+        fits.extend((f.score, f.epochs) for members in found for f in members)
+        return found
+
+    return train
+
+
+def agreement(ours, theirs):
+    assert len(ours) == len(theirs)
+    return np.mean([a == b for a, b in zip(ours, theirs, strict=True)])
+
+
+@pytest.mark.data
+def test_the_subsamples_of_ac_agree_with_the_reference(data_dir, encoder):
+    dataset = tasks.load(tasks.find("AC"), data_dir, ["en"])
+    rows = dataset.rows["en"]["all"]
+    fits = []
+    scores = ukp.run(
+        dataset, Features(encoder, dataset), "en", ["en"], recorded(fits), lambda *_: None
+    )
+    x = encoder.encode(rows.sentences, lang="en")
+    expected = reference.ukp({"en": x}, rows.labels, "en")
+    theirs = sorted(expected.fits, key=lambda f: (f.split, -f.setting))
+    assert agreement(fits, [(f.dev, f.epochs) for f in theirs]) >= 0.98
+    assert scores[0].chosen == {"rate": expected.reported[0].setting}
+    differences = [
+        abs(a.value - b.test["en"]) for a, b in zip(scores, expected.reported, strict=True)
+    ]
+    assert np.mean(np.array(differences) < 1e-9) >= 0.98
+
+
+@pytest.mark.data
+def test_the_nested_folds_of_cr_agree_with_the_reference(data_dir, encoder, monkeypatch):
+    # Every fifth sentence, and three folds: 3 x (3 x 4 + 1) fits, some seconds one by one.
+    full = tasks.load(tasks.find("CR"), data_dir, ["en"]).rows["en"]["all"]
+    rows = Rows(full.sentences[::5], full.labels[::5])
+    dataset = Dataset("CR", ("0", "1"), "accuracy", True, {"en": {"all": rows}})
+    monkeypatch.setattr(senteval, "FOLDS", 3)
+    fits = []
+    scores = senteval.run(
+        dataset, Features(encoder, dataset), "en", ["en"], recorded(fits), lambda *_: None
+    )
+    x = encoder.encode(rows.sentences, lang="en")
+    expected = reference.senteval_nested(x, rows.labels, folds=3)
+    # The reference trains penalty by penalty, the protocol fold by fold; refits come last in both.
+    theirs = sorted(
+        expected.fits, key=lambda f: (f.split, f.inner is None, f.inner or 0, f.setting)
+    )
+    assert agreement(fits, [(f.dev, f.epochs) for f in theirs]) >= 0.95
+    for ours, other in zip(scores, expected.reported, strict=True):
+        assert ours.chosen == {"l2": other.setting}
+        # One sentence of a test fold is 0.4 points.
+        assert abs(ours.value - other.test[""]) < 0.5
+
+
+@pytest.mark.data
+def test_published_parts_agree_with_the_reference(data_dir, encoder):
+    full = tasks.load(tasks.find("SST"), data_dir, ["en"])
+    some = {
+        part: Rows(
+            rows.sentences[:: max(1, len(rows) // 600)], rows.labels[:: max(1, len(rows) // 600)]
+        )
+        for part, rows in full.rows["en"].items()
+    }
+    dataset = Dataset("SST", full.classes, "accuracy", True, {"en": some})
+    [score] = evaluate(encoder, dataset, "senteval-2018", train_lang="en", test_langs=["en"])
+    x = {part: encoder.encode(rows.sentences, lang="en") for part, rows in some.items()}
+    expected = reference.senteval_fixed(
+        x["train"],
+        some["train"].labels,
+        x["dev"],
+        some["dev"].labels,
+        {"en": x["test"]},
+        some["test"].labels,
+    )
+    assert score.chosen == {"l2": expected.reported[0].setting}
+    assert abs(score.value - expected.reported[0].test["en"]) < 0.5
+
+
+@pytest.mark.parametrize("seed", [0, 1111])
+def test_folds_are_those_of_the_reference(seed):
+    labels = np.random.default_rng(seed).integers(0, 4, 203)
+    ours = stratified_folds(labels, 10, seed)
+    theirs = reference.stratified_folds(labels, 10, seed)
+    for (train, test), (other_train, other_test) in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(train, other_train)
+        np.testing.assert_array_equal(test, other_test)

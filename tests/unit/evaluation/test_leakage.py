@@ -1,0 +1,111 @@
+"""Test rows may change as they like: under the ``train`` scope, nothing fitted moves a bit.
+
+Every matrix that is trained on, every weight, chosen penalty and chosen rate is recorded, once with
+the true test sentences and once with nonsense in their place.
+"""
+
+import numpy as np
+import pytest
+
+from pmeans import kernels
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.evaluation.features import Features
+from pmeans.evaluation.protocols import modern, senteval, ukp
+from pmeans.evaluation.splits import stratified_folds, subsample
+from pmeans.evaluation.types import Dataset, Rows
+from pmeans.recipe import Part, Recipe
+from pmeans.spaces.space import WordSpace
+
+GENERATOR = np.random.default_rng(5)
+VOCABULARY = [f"w{i}" for i in range(60)]
+MATRIX = GENERATOR.normal(size=(60, 4)).astype(np.float32)
+MATRIX[50:] *= 1000  # words of the nonsense, which would move any statistic
+LABELS = np.arange(160) % 2
+SENTENCES = [
+    " ".join(GENERATOR.choice(VOCABULARY[label * 15 : 35 + label * 15], 6)) for label in LABELS
+]
+
+
+def encoder(scope):
+    space = WordSpace.from_words("toy", {"en": VOCABULARY}, MATRIX)
+    return PowerMeanEncoder(Recipe((Part("toy"),), znorm=scope), {"toy": space})
+
+
+def dataset(changed, parts):
+    sentences = np.array(SENTENCES, dtype=object)
+    sentences[changed] = "w50 w59 w55"
+    rows = {p: Rows(tuple(sentences[i]), LABELS[i]) for p, i in parts.items()}
+    return Dataset("toy", ("a", "b"), "accuracy", True, {"en": rows})
+
+
+def fitted(protocol, scope, changed, parts):
+    """Return the bytes of all that one run fits, call by call, and its scores."""
+    record = []
+
+    def train(groups, rule):
+        fits = kernels.train_classifiers(groups, rule)
+        for group, members in zip(groups, fits, strict=True):
+            used = np.concatenate([group.train, group.dev])
+            record.append(group.x[used].tobytes())
+            record.extend(f.weights.tobytes() + f.bias.tobytes() for f in members)
+        return fits
+
+    data = dataset(changed, parts)
+    features = Features(encoder(scope), data)
+    scores = protocol.run(data, features, "en", ["en"], train, lambda done, text: None)
+    return record, scores
+
+
+ALL = {"all": np.arange(160)}
+FIXED = {"train": np.arange(100), "dev": np.arange(100, 130), "test": np.arange(130, 160)}
+FOLD = stratified_folds(LABELS, senteval.FOLDS, senteval.SEED)[0][1]
+
+
+def test_the_outer_fold_of_senteval_never_sees_its_test_rows():
+    plain, before = fitted(senteval, "train", [], ALL)
+    nonsense, after = fitted(senteval, "train", FOLD, ALL)
+    first_fold = 10 * (1 + len(senteval.PENALTIES)) + 2
+    assert plain[:first_fold] == nonsense[:first_fold]
+    assert plain[first_fold:] != nonsense[first_fold:], "the rows train other folds"
+    assert before[0].chosen == after[0].chosen
+    assert before[0].dev == after[0].dev
+
+
+@pytest.mark.parametrize("parts", [FIXED, {"train": FIXED["train"], "test": FIXED["test"]}])
+def test_a_published_test_part_never_enters_a_fit(parts):
+    plain, before = fitted(senteval, "train", [], parts)
+    nonsense, after = fitted(senteval, "train", FIXED["test"], parts)
+    assert plain == nonsense
+    assert before[0].chosen == after[0].chosen
+    assert not np.array_equal(before[0].predicted, after[0].predicted), "the change is visible"
+
+
+def test_a_repetition_of_the_subsamples_never_sees_its_test_rows():
+    plain, _ = fitted(ukp, "train", [], ALL)
+    nonsense, _ = fitted(ukp, "train", subsample(160, 0)[2], ALL)
+    first_repetition = 1 + len(ukp.RATES)
+    assert plain[:first_repetition] == nonsense[:first_repetition]
+    assert plain[first_repetition:] != nonsense[first_repetition:]
+
+
+def test_the_modern_protocol_never_sees_its_test_rows(monkeypatch):
+    record = []
+    fit = modern._fit
+
+    def recorded(x, labels, data):
+        classifier, c, dev = fit(x, labels, data)
+        record.append((x.tobytes(), classifier.coef_.tobytes(), c, dev))
+        return classifier, c, dev
+
+    monkeypatch.setattr(modern, "_fit", recorded)
+    fitted(modern, "train", [], ALL)
+    fitted(modern, "train", stratified_folds(LABELS, modern.FOLDS, modern.SEED)[0][1], ALL)
+    assert record[0] == record[5]
+    assert record[1] != record[6]
+
+
+@pytest.mark.parametrize("protocol", [senteval, ukp])
+def test_the_scope_all_does_see_them(protocol):
+    # So that the tests above can fail: the paper's likely scope moves what is fitted.
+    test = FOLD if protocol is senteval else subsample(160, 0)[2]
+    assert fitted(protocol, "all", [], ALL)[0][0] != fitted(protocol, "all", test, ALL)[0][0]
