@@ -64,12 +64,12 @@ def test_core_trains_as_the_specification_says(group, rule):
     for got, expected in zip(fits, train_group(group, rule), strict=True):
         # A development row within rounding of the border between two classes could be counted
         # differently; over these few epochs of random numbers none comes so near.
-        assert got.score == pytest.approx(expected.score, abs=1e-12)
-        assert got.epochs == expected.epochs
-        # Adam divides a gradient by its own size, so where rows cancel, what is left of a sum
-        # after rounding is not small any more: a hundredth of a step of 1e-2.
-        np.testing.assert_allclose(got.weights, expected.weights, atol=1e-4)
-        np.testing.assert_allclose(got.bias, expected.bias, atol=1e-4)
+        assert (got.score, got.epochs) == (expected.score, expected.epochs)
+        off = np.abs(np.column_stack([got.weights - expected.weights, got.bias - expected.bias]))
+        # Adam divides a gradient by its own size. Where rows cancel to some 1e-8, what rounding
+        # has left of it counts like any other: one in a thousand may be off by part of a step.
+        assert np.count_nonzero(off > 1e-4) <= off.size // 1000
+        assert off.max() < 1e-2
 
 
 @settings(max_examples=20)
