@@ -78,7 +78,7 @@ def run(
     with resumable(), progress("evaluating") as step:
         outcome = running.run(
             whole.only(which, only_encoder or (), only_task or ()),
-            root=files.data_folder(data),
+            root=files.data_folder(data, whole.tasks),
             results_path=files.results_file(results, whole),
             progress=lambda share, text: step(share, 1, text),
             n_threads=n_threads,

@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.evaluation.tasks import known
 from pmeans.experiments import results
 from pmeans.experiments.plan import Experiment
 from pmeans.experiments.results import Result
@@ -30,8 +31,15 @@ Reasons = Mapping[Key, str]
 """Why cells are empty."""
 
 
-def data_folder(given: Path | None = None) -> Path:
-    """Return the folder with the tasks' data, or say where it was sought."""
+def data_folder(given: Path | None = None, names: Collection[str] | None = None) -> Path:
+    """Return the folder with the tasks' data, or say where it was sought.
+
+    Args:
+        given: Chosen by the user.
+        names: Tasks that it is for; a user's own say themselves where they lie.
+    """
+    if given is None and names is not None and not set(names) & set(known()):
+        return Path()
     chosen = os.environ.get("PMEANS_DATA")
     usual = home().parent / "data"
     folder = given or (Path(chosen).expanduser() if chosen else usual)

@@ -23,6 +23,7 @@ from pmeans import kernels
 from pmeans._version import __version__
 from pmeans.errors import LanguageError, StorageError
 from pmeans.evaluation import protocols, tasks
+from pmeans.evaluation.features import Features
 from pmeans.evaluation.types import Dataset, Progress, Score
 from pmeans.experiments.encoders import Opened, Shelf
 from pmeans.experiments.files import Key, Reasons, note_reasons
@@ -152,6 +153,7 @@ def prepare(experiment: Experiment, root: Path) -> tuple[list[Group], Reasons]:
     for group in groups.values():
         langs_tested = list(group.cells.values())
         protocols.check(group.dataset, group.protocol, group.train_lang, langs_tested)
+        Features(group.opened.encoder, group.dataset).check(langs_tested)
     return list(groups.values()), reasons
 
 

@@ -85,8 +85,9 @@ def interval(results: Sequence[Result], rng: np.random.Generator | None = None) 
     """
     _check_one_kind(results)
     values = np.array([result.value for result in results])
-    if len(results) > 1:
+    if len(results) > 1 and (np.ptp(values) > 0 or results[0].measure != "accuracy"):
         return _interval(values.mean(), _corrected_error(values, results), len(values) - 1)
+    # One test set; or scores that are all alike, whose spread would promise certainty.
     only = results[0]
     if only.measure == "accuracy":
         return _wilson(only.value / 100, only.n_test)

@@ -48,8 +48,9 @@ def build(
         return translations.build(experiment, scores, SETS)
     book = published.load(experiment.published)
     specs = tuple(_specs(experiment))
+    several = len({row.set for row in experiment.encoders}) > 1
     groups = tuple(
-        Group(title, _rows(rows, specs, experiment, scores, book))
+        Group(title if several else None, _rows(rows, specs, experiment, scores, book))
         for each, title in SETS.items()
         if (rows := [row for row in experiment.encoders if row.set == each])
     )

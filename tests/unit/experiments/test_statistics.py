@@ -64,6 +64,12 @@ def test_a_perfect_score_is_not_certain():
     assert got.high == 100
 
 
+def test_scores_that_are_all_alike_are_not_certain():
+    got = interval(splits([100.0] * 5, n_test=20))
+    low, high = stats.binomtest(20, 20).proportion_ci(method="wilson")
+    assert (got.low, got.high) == pytest.approx((100 * low, 100 * high))
+
+
 def test_macro_f1_of_a_fixed_test_set_has_a_bootstrap_interval():
     gold, predicted = "0011" * 50, "0111" * 50
     [one] = fixed(gold, predicted, measure="macro-f1")
