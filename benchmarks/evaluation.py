@@ -5,6 +5,9 @@ taken within a round. The columns are real: power means of GloVe and GoogleNews,
 widened by a fixed random projection. The reference runs on one thread or on two, whichever takes
 less time for its first fit. Where there is CUDA, the torch engine has its turn as well.
 
+Fits of AM with learning rates of 0.005 and more may differ: their training amplifies rounding,
+as `pmeans.evaluation.torch_engine` explains, and no two programs agree on them.
+
     python benchmarks/evaluation.py [--json FILE]
 """
 
