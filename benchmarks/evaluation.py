@@ -6,7 +6,7 @@ widened by a fixed random projection. The reference runs on one thread or on two
 less time for its first fit. Where there is CUDA, the torch engine has its turn as well.
 
 Fits of AM with learning rates of 0.005 and more may differ: their training amplifies rounding,
-as `pmeans.evaluation.torch_engine` explains, and no two programs agree on them.
+as `pmeans.evaluation.torch_engine` explains.
 
     python benchmarks/evaluation.py [--json FILE]
 """

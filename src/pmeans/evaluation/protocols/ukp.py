@@ -19,6 +19,7 @@ from pmeans.evaluation.protocols.training import Train, predict, score
 from pmeans.evaluation.splits import subsample
 from pmeans.evaluation.types import Dataset, Progress, Score
 from pmeans.kernels.softmax import FitGroup, FitRule
+from pmeans.types import Floats, Ids
 
 VERSION = 1
 REPETITIONS = 50
@@ -47,6 +48,7 @@ def run(
 ) -> list[Score]:
     """Return a score for each repetition and test language."""
     rule = replace(RULE, measure=dataset.measure)
+    labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
     dev = np.empty((REPETITIONS, len(RATES)))
     values = np.empty((REPETITIONS, len(RATES), len(test_langs)))
     for start in range(0, REPETITIONS, _TOGETHER):
@@ -54,7 +56,8 @@ def run(
         seeds = range(start, min(start + _TOGETHER, REPETITIONS))
         views = [_view(dataset, features, train_lang, test_langs, seed) for seed in seeds]
         groups = [
-            _group(dataset, view, train_lang, seed) for view, seed in zip(views, seeds, strict=True)
+            _group(view.matrix(train_lang, "all"), labels, len(dataset.classes), seed)
+            for view, seed in zip(views, seeds, strict=True)
         ]
         for seed, view, fits in zip(seeds, views, train(groups, rule), strict=True):
             dev[seed] = [fitted.score for fitted in fits]
@@ -92,11 +95,9 @@ def _view(
     return features.view(train_lang, "all", seen)
 
 
-def _group(dataset: Dataset, view: View, train_lang: str, seed: int) -> FitGroup:
-    labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
-    x = view.matrix(train_lang, "all")
+def _group(x: Floats, labels: Ids, n_classes: int, seed: int) -> FitGroup:
     train, dev, _ = subsample(len(labels), seed)
-    weights = initial.glorot(seed, len(dataset.classes), x.shape[1])
-    bias = np.full(len(dataset.classes), BIAS, dtype=np.float32)
+    weights = initial.glorot(seed, n_classes, x.shape[1])
+    bias = np.full(n_classes, BIAS, dtype=np.float32)
     l2 = (0.0,) * len(RATES)
     return FitGroup(x, labels, train, dev, seed, len(labels), weights, bias, RATES, l2)
