@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup demo test test-numpy test-no-compiler lint format bench fuzz sanitize clean
+.PHONY: help setup demo test test-numpy test-no-compiler lint format bench bench-eval tables fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -56,6 +56,16 @@ bench: .venv-bench/.installed .venv-bench-fse  ## measure against other librarie
 
 .venv-bench-fse:
 	-sh benchmarks/install_fse.sh $@
+
+bench-eval: setup  ## measure the training of classifiers against plain torch (5 minutes, needs the data)
+	$(BIN)/python benchmarks/evaluation.py --json benchmarks/evaluation.json > benchmarks/evaluation.md.new
+	mv benchmarks/evaluation.md.new benchmarks/evaluation.md
+
+tables: setup  ## render tables and figures of all results again
+	for folder in results/*/; do name=$$(basename $$folder); \
+	  $(BIN)/pmeans eval table experiments/$$name.toml --output results/$$name/table.md || exit 1; \
+	done
+	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
 
 fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

@@ -17,8 +17,8 @@ RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
-    for name in ("vectors.txt", "sentences.tsv"):
-        shutil.copy(ROOT / "demo" / name, tmp_path)
+    for file in (ROOT / "demo").glob("*.t*"):
+        shutil.copy(file, tmp_path)
     snippets = FENCE.findall(page.read_text(encoding="utf-8"))
     assert {language for language, _ in snippets} <= {*RUN, "toml", "text"}
     # A page's Python is one program: later snippets use what earlier ones made.

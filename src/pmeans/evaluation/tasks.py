@@ -114,8 +114,8 @@ def load(task: Task, root: Path, languages: Sequence[str]) -> Dataset:
 
     Args:
         task: A row of `known` or of `from_toml`.
-        root: The folder with ``senteval/``, ``ukp/``, ``cls-acl10/`` and ``translated/``, or one
-            whose folder ``tasks`` has them; a user's own tasks say themselves where they lie.
+        root: The folder with ``senteval``, ``ukp``, ``cls-acl10`` and ``Translated-Datasets``, or
+            one whose folder ``tasks`` has them; a user's own tasks say themselves where they lie.
         languages: Those to read, the language of the training rows first: the classes are its.
 
     Returns:

@@ -31,8 +31,8 @@ def test_the_papers_nine_tasks_and_their_variants_are_known():
 
 @pytest.mark.parametrize("known", tasks.known().values(), ids=lambda known: known.name)
 def test_every_published_english_file_is_pinned(known: Task):
-    assert all(f.rows and len(f.sha256) == 64 for f in known.files if "translated" not in f.path)
-    assert all(f.rows and f.origin for f in known.files if "translated" in f.path)
+    assert all(f.rows and len(f.sha256) == 64 for f in known.files if "Translated" not in f.path)
+    assert all(f.rows and f.origin for f in known.files if "Translated" in f.path)
 
 
 @pytest.mark.parametrize("known", tasks.known().values(), ids=lambda known: known.name)

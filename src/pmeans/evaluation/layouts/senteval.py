@@ -10,10 +10,10 @@ What moves a digit, all of it as in SentEval of January 2018:
 - TREC is ``COARSE:fine Question ?`` in latin-1, and its coarse class counts. SST is the sentence,
   a tab and the label.
 
-Translations lie in ``translated/<lang>/<TASK>/`` under SentEval's file names, line for line, in
-UTF-8. That folder is our assumption: the authors' collection of translated datasets has never
-been public in a form that could be looked at. Their rows take the order of the English rows, so
-that row i is the same sentence everywhere, and tokens lose ``_de`` or ``_fr`` where all have it.
+Translations lie in ``Translated-Datasets/<lang>/<TASK>/`` under SentEval's file names, line for
+line, in UTF-8. The folders below that name are our assumption: the authors' collection was never
+public in a form that could be looked at. Their rows take the order of the English rows, so that
+row i is the same sentence everywhere, and tokens lose ``_de`` or ``_fr`` where all have it.
 """
 
 from __future__ import annotations
