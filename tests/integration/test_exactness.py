@@ -13,6 +13,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation import reference, tasks
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols import evaluate, senteval, ukp
+from pmeans.evaluation.protocols.training import Trainer
 from pmeans.evaluation.splits import stratified_folds
 from pmeans.evaluation.types import Dataset, Rows
 from pmeans.recipe import Part, Recipe
@@ -47,7 +48,12 @@ def test_the_subsamples_of_ac_agree_with_the_reference(data_dir, encoder):
     rows = dataset.rows["en"]["all"]
     fits = []
     scores = ukp.run(
-        dataset, Features(encoder, dataset), "en", ["en"], recorded(fits), lambda *_: None
+        dataset,
+        Features(encoder, dataset),
+        "en",
+        ["en"],
+        Trainer(recorded(fits), 1),
+        lambda *_: None,
     )
     x = encoder.encode(rows.sentences, lang="en")
     expected = reference.ukp({"en": x}, rows.labels, "en")
@@ -69,7 +75,12 @@ def test_the_nested_folds_of_cr_agree_with_the_reference(data_dir, encoder, monk
     monkeypatch.setattr(senteval, "FOLDS", 3)
     fits = []
     scores = senteval.run(
-        dataset, Features(encoder, dataset), "en", ["en"], recorded(fits), lambda *_: None
+        dataset,
+        Features(encoder, dataset),
+        "en",
+        ["en"],
+        Trainer(recorded(fits), 1),
+        lambda *_: None,
     )
     x = encoder.encode(rows.sentences, lang="en")
     expected = reference.senteval_nested(x, rows.labels, folds=3)

@@ -53,7 +53,12 @@ class Features:
         recipe = getattr(encoder, "recipe", None)
         fitted = getattr(encoder, "znorm", None) is not None
         self._scope = "none" if recipe is None or fitted else recipe.znorm
-        self._lasting: dict[str, View] = {}
+        self._kept: dict[str, View] = {}
+
+    @property
+    def lasting(self) -> bool:
+        """Whether all splits see the same matrices."""
+        return self._scope not in ("train", "per_language")
 
     def check(self, test_langs: Sequence[str]) -> None:
         """Raise an error if a language lacks the rows that its z-norm is to be fitted on."""
@@ -73,20 +78,20 @@ class Features:
             part: The part that holds the training rows.
             seen: The rows of that part, for each language, that are not test rows.
         """
-        if self._scope in ("train", "per_language"):
+        if not self.lasting:
             encoder = self._fit(self._encoder, train_lang, part, seen[train_lang])
             for lang in seen if self._scope == "per_language" else ():
                 if lang != train_lang:
                     encoder = self._fit(encoder, lang, part, seen[lang])
             return View(encoder, self._dataset)
-        if train_lang not in self._lasting:
+        if train_lang not in self._kept:
             encoder = self._encoder
             if self._scope == "all":
                 parts = self._dataset.rows[train_lang].values()
                 sentences = [sentence for rows in parts for sentence in rows.sentences]
                 encoder = encoder.fit_znorm(sentences, lang=train_lang)
-            self._lasting = {train_lang: View(encoder, self._dataset)}
-        return self._lasting[train_lang]
+            self._kept = {train_lang: View(encoder, self._dataset)}
+        return self._kept[train_lang]
 
     def _fit(self, encoder: Any, lang: str, part: Part, rows: Array) -> Any:
         sentences = self._dataset.rows[lang][part].sentences

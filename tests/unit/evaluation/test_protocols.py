@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from pmeans.evaluation.protocols import PROTOCOLS, evaluate
+from pmeans import kernels
+from pmeans.evaluation.features import Features
+from pmeans.evaluation.protocols import PROTOCOLS, evaluate, senteval, ukp
+from pmeans.evaluation.protocols.training import Trainer
 from pmeans.evaluation.types import Dataset, Rows
 
 GENERATOR = np.random.default_rng(0)
@@ -83,6 +86,31 @@ def test_the_test_language_does_not_change_what_is_trained(protocol):
     both = evaluate(encoder, dataset, protocol, train_lang="en", test_langs=["de", "en"])
     alone = evaluate(encoder, dataset, protocol, train_lang="en", test_langs=["en"])
     assert [s.value for s in both if s.test_lang == "en"] == [s.value for s in alone]
+
+
+@pytest.mark.parametrize("protocol", [senteval, ukp])
+def test_how_much_is_trained_at_once_changes_nothing(protocol):
+    encoder, dataset = problem()
+
+    def values(groups):
+        trainer = Trainer(kernels.train_classifiers, groups)
+        features = Features(encoder, dataset)
+        scores = protocol.run(dataset, features, "en", ["en"], trainer, lambda *_: None)
+        return [(s.split, s.value, s.chosen) for s in scores]
+
+    assert values(1) == values(25) == values(1000)
+
+
+def test_portions_keep_a_trainer_busy_and_no_more():
+    trainer = Trainer(kernels.train_classifiers, 25)
+    assert list(trainer.portions(10, 10, groups_each=10)) == [
+        range(3),
+        range(3, 6),
+        range(6, 9),
+        range(9, 10),
+    ]
+    assert list(trainer.portions(10, 1, groups_each=10)) == [range(k, k + 1) for k in range(10)]
+    assert list(trainer.portions(3, 8)) == [range(3)]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -14,7 +14,7 @@ from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, did_you_mean
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols import modern, senteval, ukp
-from pmeans.evaluation.protocols.training import Train
+from pmeans.evaluation.protocols.training import Trainer
 from pmeans.evaluation.splits import subsample
 from pmeans.evaluation.types import Dataset, Progress, Score
 from pmeans.types import Encoder
@@ -152,9 +152,12 @@ def _class(dataset: Dataset, label: int) -> str:
     return repr(dataset.classes[label]) if known else f"number {label}"
 
 
-def _trainer(n_threads: int | None, device: str) -> Train:
+def _trainer(n_threads: int | None, device: str) -> Trainer:
     if device == "cpu":
-        return lambda groups, rule: kernels.train_classifiers(groups, rule, n_threads)
+        # Two a thread: the second is at hand when the first one stops early.
+        groups = 2 * (n_threads or kernels.available_threads())
+        return Trainer(lambda each, rule: kernels.train_classifiers(each, rule, n_threads), groups)
     from pmeans.evaluation import torch_engine
 
-    return lambda groups, rule: torch_engine.train_classifiers(groups, rule, device)
+    # The more, the better: a step of hundreds takes hardly longer than one of ten.
+    return Trainer(lambda each, rule: torch_engine.train_classifiers(each, rule, device), 1000)

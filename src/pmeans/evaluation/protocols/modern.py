@@ -15,7 +15,7 @@ import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.protocols.training import Train, score, training_rows
+from pmeans.evaluation.protocols.training import Trainer, score, training_rows
 from pmeans.evaluation.splits import stratified_folds
 from pmeans.evaluation.types import Dataset, Part, Progress, Score
 from pmeans.types import Array
@@ -32,11 +32,11 @@ def run(
     features: Features,
     train_lang: str,
     test_langs: Sequence[str],
-    train: Train,
+    trainer: Trainer,
     progress: Progress,
 ) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
-    del train  # scikit-learn does it
+    del trainer  # scikit-learn does it
     langs = dict.fromkeys((train_lang, *test_langs))
     scores = []
     splits = {lang: _splits(dataset, lang) for lang in langs}

@@ -8,18 +8,24 @@ training stops on. `pmeans.evaluation.reference` is the same, one classifier at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pmeans.evaluation import initial
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.protocols.training import Train, predict, score, training_rows
+from pmeans.evaluation.protocols.training import (
+    Train,
+    Trainer,
+    predict,
+    score,
+    training_rows,
+)
 from pmeans.evaluation.splits import held_out, stratified_folds
-from pmeans.evaluation.types import Dataset, Part, Progress, Score
+from pmeans.evaluation.types import Dataset, Progress, Score
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
-from pmeans.types import Array, Floats, Ids
+from pmeans.types import Floats, Ids, Ints
 
 VERSION = 1
 SEED = 1111
@@ -38,17 +44,43 @@ RULE = FitRule(
 )
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """Rows to be learned from: ``rows`` of x, (n_rows,), and of labels."""
+
+    x: Floats
+    labels: Ids
+    rows: Ids
+    n_classes: int
+
+    def group(self, train: Ids, dev: Ids, drawn: int, penalties: tuple[float, ...]) -> FitGroup:
+        weights, bias = initial.linear(SEED, self.n_classes, self.x.shape[1])
+        rates = (RATE,) * len(penalties)
+        return FitGroup(
+            self.x, self.labels, train, dev, SEED, drawn, weights, bias, rates, penalties
+        )
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A trained classifier, its chosen penalty, and the score that chose it in per cent."""
+
+    fitted: Fitted
+    penalty: float
+    dev: float
+
+
 def run(
     dataset: Dataset,
     features: Features,
     train_lang: str,
     test_langs: Sequence[str],
-    train: Train,
+    trainer: Trainer,
     progress: Progress,
 ) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
     run_form = _nested if "all" in dataset.rows[train_lang] else _fixed
-    return run_form(dataset, features, train_lang, test_langs, train, progress)
+    return run_form(dataset, features, train_lang, test_langs, trainer, progress)
 
 
 def _nested(
@@ -56,7 +88,7 @@ def _nested(
     features: Features,
     train_lang: str,
     test_langs: Sequence[str],
-    train: Train,
+    trainer: Trainer,
     progress: Progress,
 ) -> list[Score]:
     """Ten outer folds; for each, ten inner folds choose the penalty."""
@@ -66,18 +98,20 @@ def _nested(
     }
     labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
     scores = []
-    for k in range(FOLDS):
-        progress(k / FOLDS, f"fold {k + 1} of {FOLDS}")
-        seen = {lang: folds[lang][k][0] for lang in langs}
-        view = features.view(train_lang, "all", seen)
-        x, rows = view.matrix(train_lang, "all"), seen[train_lang]
-        penalty, dev = _choose(dataset, x, labels, rows, train)
-        fitted = _refit(dataset, x, labels, rows, penalty, train)
-        for lang in test_langs:
-            test = folds[lang][k][1]
-            gold = dataset.rows[lang]["all"].labels[test]
-            predicted = predict(fitted, view.matrix(lang, "all")[test])
-            scores.append(_score(dataset, lang, k, penalty, dev, len(rows), gold, predicted))
+    for some in trainer.portions(FOLDS, FOLDS if features.lasting else 1, groups_each=FOLDS):
+        progress(some[0] / FOLDS, f"fold {some[0] + 1} of {FOLDS}")
+        seen = [{lang: folds[lang][k][0] for lang in langs} for k in some]
+        views = [features.view(train_lang, "all", rows) for rows in seen]
+        problems = [
+            _Problem(view.matrix(train_lang, "all"), labels, rows[train_lang], len(dataset.classes))
+            for view, rows in zip(views, seen, strict=True)
+        ]
+        answers = _choose_and_refit(problems, _rule(dataset), trainer.train)
+        for k, view, answer in zip(some, views, answers, strict=True):
+            for lang in test_langs:
+                train, test = folds[lang][k]
+                x, gold = view.matrix(lang, "all")[test], dataset.rows[lang]["all"].labels[test]
+                scores.append(_score(dataset, lang, k, answer, len(train), x, gold))
     return scores
 
 
@@ -86,78 +120,75 @@ def _fixed(
     features: Features,
     train_lang: str,
     test_langs: Sequence[str],
-    train: Train,
+    trainer: Trainer,
     progress: Progress,
 ) -> list[Score]:
     """A published test part; the penalty is chosen on ``dev``, or by folds of ``train``."""
     parts = dataset.rows[train_lang]
-    part: Part = "train"
-    labels = parts["train"].labels.astype(np.int32)
-    rows = np.arange(len(labels), dtype=np.int32)
     seen = {lang: training_rows(dataset, lang) for lang in (train_lang, *test_langs)}
-    view = features.view(train_lang, part, seen)
-    x = view.matrix(train_lang, "train")
+    view = features.view(train_lang, "train", seen)
+    n_train = len(parts["train"])
+    rows = np.arange(n_train, dtype=np.int32)
+    x, labels = view.matrix(train_lang, "train"), parts["train"].labels
     progress(0, "training")
     if "dev" in parts:
         x = np.concatenate([x, view.matrix(train_lang, "dev")])
-        labels = np.concatenate([labels, parts["dev"].labels.astype(np.int32)])
-        dev_rows = np.arange(len(rows), len(labels), dtype=np.int32)
-        group = _group(dataset, x, labels, rows, dev_rows, 0, PENALTIES)
-        [fits] = train([group], _rule(dataset))
+        labels = np.concatenate([labels, parts["dev"].labels])
+    problem = _Problem(x, labels.astype(np.int32), rows, len(dataset.classes))
+    if "dev" in parts:
+        dev_rows = np.arange(n_train, len(labels), dtype=np.int32)
+        group = problem.group(rows, dev_rows, 0, PENALTIES)
+        [fits] = trainer.train([group], _rule(dataset))
         penalty, dev = _best([fits])
         # Training again with the chosen penalty, as SentEval did, would repeat the same steps.
-        fitted = fits[PENALTIES.index(penalty)]
+        answer = _Answer(fits[PENALTIES.index(penalty)], penalty, dev)
     else:
-        penalty, dev = _choose(dataset, x, labels, rows, train)
-        fitted = _refit(dataset, x, labels, rows, penalty, train)
-    scores = []
-    for lang in test_langs:
-        gold = dataset.rows[lang]["test"].labels
-        predicted = predict(fitted, view.matrix(lang, "test"))
-        scores.append(_score(dataset, lang, 0, penalty, dev, len(rows), gold, predicted))
-    return scores
+        [answer] = _choose_and_refit([problem], _rule(dataset), trainer.train)
+    return [
+        _score(
+            dataset,
+            lang,
+            0,
+            answer,
+            n_train,
+            view.matrix(lang, "test"),
+            dataset.rows[lang]["test"].labels,
+        )
+        for lang in test_langs
+    ]
 
 
-def _choose(
-    dataset: Dataset, x: Floats, labels: Ids, rows: Ids, train: Train
-) -> tuple[float, float]:
-    """Return the penalty with the best mean score over ten folds of the rows, and that score."""
-    folds = stratified_folds(labels[rows], FOLDS, SEED)
-    groups = [_group(dataset, x, labels, rows[a], rows[b], 0, PENALTIES) for a, b in folds]
-    return _best(train(groups, _rule(dataset)))
+def _choose_and_refit(
+    problems: Sequence[_Problem], rule: FitRule, train: Train
+) -> Iterator[_Answer]:
+    """Choose each problem's penalty by ten folds of its rows, and fit it again on all of them.
+
+    The second fit holds a random twentieth of the rows out, which says when to stop.
+    """
+    groups = []
+    for problem in problems:
+        rows = problem.rows
+        for a, b in stratified_folds(problem.labels[rows], FOLDS, SEED):
+            groups.append(problem.group(rows[a], rows[b], 0, PENALTIES))
+    fits = train(groups, rule)
+    chosen = [_best(fits[i : i + FOLDS]) for i in range(0, len(fits), FOLDS)]
+    groups = []
+    for problem, (penalty, _) in zip(problems, chosen, strict=True):
+        rows = problem.rows
+        kept, aside = held_out(len(rows), VALIDATION, SEED)
+        groups.append(problem.group(rows[kept], rows[aside], len(rows), (penalty,)))
+    for [fitted], (penalty, dev) in zip(train(groups, rule), chosen, strict=True):
+        yield _Answer(fitted, penalty, dev)
 
 
 def _best(fits: Sequence[Sequence[Fitted]]) -> tuple[float, float]:
+    """Return the penalty with the best mean score over folds, and that score in per cent."""
     # Rounded to two decimals before they are compared, as SentEval did: near ties go to the
     # smaller penalty.
     scores = np.array([[fitted.score for fitted in same_rows] for same_rows in fits])
     means = [round(100 * float(mean), 2) for mean in scores.mean(axis=0)]
     best = int(np.argmax(means))
     return PENALTIES[best], means[best]
-
-
-def _refit(
-    dataset: Dataset, x: Floats, labels: Ids, rows: Ids, penalty: float, train: Train
-) -> Fitted:
-    """Train on the rows, but for a random twentieth that says when to stop."""
-    kept, aside = held_out(len(rows), VALIDATION, SEED)
-    group = _group(dataset, x, labels, rows[kept], rows[aside], len(rows), (penalty,))
-    [[fitted]] = train([group], _rule(dataset))
-    return fitted
-
-
-def _group(
-    dataset: Dataset,
-    x: Floats,
-    labels: Ids,
-    rows: Ids,
-    dev: Ids,
-    drawn: int,
-    penalties: tuple[float, ...],
-) -> FitGroup:
-    weights, bias = initial.linear(SEED, len(dataset.classes), x.shape[1])
-    rates = (RATE,) * len(penalties)
-    return FitGroup(x, labels, rows, dev, SEED, drawn, weights, bias, rates, penalties)
 
 
 def _rule(dataset: Dataset) -> FitRule:
@@ -168,12 +199,12 @@ def _score(
     dataset: Dataset,
     lang: str,
     split: int,
-    penalty: float,
-    dev: float,
+    answer: _Answer,
     n_train: int,
-    gold: Array,
-    predicted: Array,
+    x: Floats,
+    gold: Ints,
 ) -> Score:
+    predicted = predict(answer.fitted, x)
     value = score(dataset, gold, predicted)
-    chosen = {"l2": penalty}
-    return Score(lang, split, SEED, value, dev, chosen, n_train, len(gold), gold, predicted)
+    chosen = {"l2": answer.penalty}
+    return Score(lang, split, SEED, value, answer.dev, chosen, n_train, len(gold), gold, predicted)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,31 @@ from pmeans.types import Array, Floats, Ints
 
 Train = Callable[[Sequence[FitGroup], FitRule], list[list[Fitted]]]
 """Trains groups of classifiers: the native core, or torch on an accelerator."""
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """Who trains, and how much is worth giving to it at once.
+
+    Attributes:
+        train: Trains groups of classifiers.
+        groups: As many groups keep it busy.
+    """
+
+    train: Train
+    groups: int
+
+    def portions(self, splits: int, most: int, groups_each: int = 1) -> Iterator[range]:
+        """Divide splits into portions that are trained in one call.
+
+        Args:
+            splits: Number of folds or repetitions.
+            most: No more of them at once: each may have matrices of its own.
+            groups_each: Groups of classifiers that each of them has.
+        """
+        size = max(1, min(most, -(-self.groups // groups_each)))
+        for start in range(0, splits, size):
+            yield range(start, min(start + size, splits))
 
 
 def training_rows(dataset: Dataset, lang: str) -> Array:

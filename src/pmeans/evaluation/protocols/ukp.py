@@ -15,7 +15,7 @@ import numpy as np
 
 from pmeans.evaluation import initial
 from pmeans.evaluation.features import Features, View
-from pmeans.evaluation.protocols.training import Train, predict, score
+from pmeans.evaluation.protocols.training import Trainer, predict, score
 from pmeans.evaluation.splits import subsample
 from pmeans.evaluation.types import Dataset, Progress, Score
 from pmeans.kernels.softmax import FitGroup, FitRule
@@ -34,8 +34,8 @@ RULE = FitRule(
     loss="mean",
     measure="macro-f1",
 )
-_TOGETHER = 4
-"""Repetitions trained in one call: enough for all threads, few enough to keep their matrices."""
+_MATRICES = 8
+"""Repetitions whose matrices, where each has its own, are kept at a time."""
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
     features: Features,
     train_lang: str,
     test_langs: Sequence[str],
-    train: Train,
+    trainer: Trainer,
     progress: Progress,
 ) -> list[Score]:
     """Return a score for each repetition and test language."""
@@ -51,15 +51,14 @@ def run(
     labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
     dev = np.empty((REPETITIONS, len(RATES)))
     values = np.empty((REPETITIONS, len(RATES), len(test_langs)))
-    for start in range(0, REPETITIONS, _TOGETHER):
-        progress(start / REPETITIONS, f"repetition {start + 1} of {REPETITIONS}")
-        seeds = range(start, min(start + _TOGETHER, REPETITIONS))
+    for seeds in trainer.portions(REPETITIONS, REPETITIONS if features.lasting else _MATRICES):
+        progress(seeds[0] / REPETITIONS, f"repetition {seeds[0] + 1} of {REPETITIONS}")
         views = [_view(dataset, features, train_lang, test_langs, seed) for seed in seeds]
         groups = [
             _group(view.matrix(train_lang, "all"), labels, len(dataset.classes), seed)
             for view, seed in zip(views, seeds, strict=True)
         ]
-        for seed, view, fits in zip(seeds, views, train(groups, rule), strict=True):
+        for seed, view, fits in zip(seeds, views, trainer.train(groups, rule), strict=True):
             dev[seed] = [fitted.score for fitted in fits]
             for column, lang in enumerate(test_langs):
                 rows = dataset.rows[lang]["all"]
