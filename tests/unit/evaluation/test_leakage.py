@@ -93,8 +93,8 @@ def test_the_modern_protocol_never_sees_its_test_rows(monkeypatch):
     record = []
     fit = modern._fit
 
-    def recorded(x, labels, data):
-        classifier, c, dev = fit(x, labels, data)
+    def recorded(x, labels, data, threads):
+        classifier, c, dev = fit(x, labels, data, threads)
         record.append((x.tobytes(), classifier.coef_.tobytes(), c, dev))
         return classifier, c, dev
 

@@ -17,6 +17,7 @@ from pmeans.evaluation.protocols import modern, senteval, ukp
 from pmeans.evaluation.protocols.training import Trainer
 from pmeans.evaluation.splits import subsample
 from pmeans.evaluation.types import Dataset, Progress, Score
+from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Encoder
 
 PROTOCOLS: dict[str, ModuleType] = {
@@ -153,11 +154,18 @@ def _class(dataset: Dataset, label: int) -> str:
 
 
 def _trainer(n_threads: int | None, device: str) -> Trainer:
+    threads = n_threads or kernels.available_threads()
     if device == "cpu":
+
+        def train(groups: Sequence[FitGroup], rule: FitRule) -> list[list[Fitted]]:
+            return kernels.train_classifiers(groups, rule, threads)
+
         # Two a thread: the second is at hand when the first one stops early.
-        groups = 2 * (n_threads or kernels.available_threads())
-        return Trainer(lambda each, rule: kernels.train_classifiers(each, rule, n_threads), groups)
+        return Trainer(train, 2 * threads, threads)
     from pmeans.evaluation import torch_engine
 
+    def train_there(groups: Sequence[FitGroup], rule: FitRule) -> list[list[Fitted]]:
+        return torch_engine.train_classifiers(groups, rule, device)
+
     # The more, the better: a step of hundreds takes hardly longer than one of ten.
-    return Trainer(lambda each, rule: torch_engine.train_classifiers(each, rule, device), 1000)
+    return Trainer(train_there, 1000, threads)

@@ -22,10 +22,12 @@ class Trainer:
     Attributes:
         train: Trains groups of classifiers.
         groups: As many groups keep it busy.
+        threads: Threads for what is not trained by it.
     """
 
     train: Train
     groups: int
+    threads: int = 1
 
     def portions(self, splits: int, most: int, groups_each: int = 1) -> Iterator[range]:
         """Divide splits into portions that are trained in one call.
