@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pmeans.errors import InputError
 from pmeans.experiments.results import Result, latest
-from pmeans.experiments.statistics import Comparison, holm, interval
+from pmeans.experiments.statistics import (
+    Comparison,
+    average,
+    average_comparison,
+    holm,
+    interval,
+)
 from pmeans.experiments.statistics import compare as compare_scores
 from pmeans.experiments.table import SIGNIFICANT, Cell, Column, Group, Row, Table
 
@@ -49,6 +55,8 @@ def compare(results_a: Sequence[Result], results_b: Sequence[Result]) -> Table:
             cells += [Cell(note=reasons[key])] * 4
         task, train, test = key
         rows.append(Row(f"{task} {train}→{test}", tuple(cells)))
+    if len(keys) > 1 and not reasons and len({key[1:] for key in keys}) == 1:
+        rows.append(_average(keys, a, b, list(compared.values())))
     columns = (
         Column(name_a),
         Column(name_b if name_b != name_a else f"{name_b} (second)"),
@@ -59,11 +67,25 @@ def compare(results_a: Sequence[Result], results_b: Sequence[Result]) -> Table:
     )
     legend = (
         "Per cent. ± is half of the 95 % confidence interval. The difference is the first minus "
-        "the second. Holm's adjustment is over all rows; what is then below "
+        "the second. Holm's adjustment is over all tasks; what is then below "
         f"{SIGNIFICANT} is significant.",
     )
     title = f"{name_a} against {name_b}"
     return Table(title, "task", columns, (Group(None, tuple(rows)),), legend)
+
+
+def _average(
+    keys: Sequence[Key],
+    a: Mapping[Key, list[Result]],
+    b: Mapping[Key, list[Result]],
+    compared: Sequence[Comparison],
+) -> Row:
+    """Return the row of the average over tasks: one question more, outside Holm's adjustment."""
+    got = average_comparison(compared, independent=True)
+    means = [average([interval(each[key]) for key in keys], independent=True) for each in (a, b)]
+    cells = [Cell(mean.mean, mean.low, mean.high) for mean in means]
+    cells += [Cell(got.difference, got.low, got.high), Cell(got.p), Cell(), Cell(text=got.test)]
+    return Row("average", tuple(cells))
 
 
 def _by_key(results: Sequence[Result]) -> tuple[str, dict[Key, list[Result]]]:

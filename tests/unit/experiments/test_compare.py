@@ -20,9 +20,26 @@ def test_a_row_has_both_scores_their_difference_and_its_p_values():
 
 def test_p_values_are_adjusted_over_all_rows():
     table = compare(scored("A", 76, seed=1), scored("B", 75, seed=2))
-    raw = [row.cells[3].value for row in table.rows]
-    assert [row.cells[4].value for row in table.rows] == statistics.holm(raw)
-    assert [row.cells[5].text for row in table.rows][-1] == "paired bootstrap"
+    *rows, _average = table.rows
+    raw = [row.cells[3].value for row in rows]
+    assert [row.cells[4].value for row in rows] == statistics.holm(raw)
+    assert [row.cells[5].text for row in rows][-1] == "paired bootstrap"
+
+
+def test_the_average_over_all_tasks_is_one_more_row():
+    table = compare(scored("A", 76, seed=1), scored("B", 75, seed=2))
+    *tasks, average = table.rows
+    assert average.name == "average"
+    for column in (0, 1, 2):
+        values = [row.cells[column].value for row in tasks]
+        assert average.cells[column].value == pytest.approx(sum(values) / len(values))
+    assert average.cells[4].value is None
+
+
+def test_languages_are_not_averaged():
+    a = [*splits([80, 81], encoder="A"), *splits([70, 71], encoder="A", test_lang="de")]
+    b = [*splits([81, 83], encoder="B"), *splits([71, 73], encoder="B", test_lang="de")]
+    assert [row.name for row in compare(a, b).rows] == ["MR en→en", "MR en→de"]
 
 
 def test_a_task_of_one_encoder_alone_says_so():
