@@ -13,7 +13,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation import reference, tasks
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols import evaluate, senteval, ukp
-from pmeans.evaluation.protocols.training import Trainer
+from pmeans.evaluation.protocols.training import Job, Trainer
 from pmeans.evaluation.splits import stratified_folds
 from pmeans.evaluation.types import Dataset, Rows
 from pmeans.recipe import Part, Recipe
@@ -28,13 +28,18 @@ def encoder(data_dir):
     return PowerMeanEncoder(Recipe((Part("glove", (-INF, 1.0, INF)),)), {"glove": space})
 
 
-def recorded(fits):
+def run(protocol, dataset, encoder):
+    """Return the scores, and the development score and epochs of every fit."""
+    fits = []
+
     def train(groups, rule):
         found = kernels.train_classifiers(groups, rule)
         fits.extend((f.score, f.epochs) for members in found for f in members)
         return found
 
-    return train
+    features = Features(encoder, dataset)
+    job = Job(dataset, features, "en", ["en"], Trainer(train, 1), lambda *_: None)
+    return protocol.run(job), fits
 
 
 def agreement(ours, theirs):
@@ -46,15 +51,7 @@ def agreement(ours, theirs):
 def test_the_subsamples_of_ac_agree_with_the_reference(data_dir, encoder):
     dataset = tasks.load(tasks.find("AC"), data_dir, ["en"])
     rows = dataset.rows["en"]["all"]
-    fits = []
-    scores = ukp.run(
-        dataset,
-        Features(encoder, dataset),
-        "en",
-        ["en"],
-        Trainer(recorded(fits), 1),
-        lambda *_: None,
-    )
+    scores, fits = run(ukp, dataset, encoder)
     x = encoder.encode(rows.sentences, lang="en")
     expected = reference.ukp({"en": x}, rows.labels, "en")
     theirs = sorted(expected.fits, key=lambda f: (f.split, -f.setting))
@@ -73,15 +70,7 @@ def test_the_nested_folds_of_cr_agree_with_the_reference(data_dir, encoder, monk
     rows = Rows(full.sentences[::5], full.labels[::5])
     dataset = Dataset("CR", ("0", "1"), "accuracy", True, {"en": {"all": rows}})
     monkeypatch.setattr(senteval, "FOLDS", 3)
-    fits = []
-    scores = senteval.run(
-        dataset,
-        Features(encoder, dataset),
-        "en",
-        ["en"],
-        Trainer(recorded(fits), 1),
-        lambda *_: None,
-    )
+    scores, fits = run(senteval, dataset, encoder)
     x = encoder.encode(rows.sentences, lang="en")
     expected = reference.senteval_nested(x, rows.labels, folds=3)
     # The reference trains penalty by penalty, the protocol fold by fold; refits come last in both.

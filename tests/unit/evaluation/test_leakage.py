@@ -11,7 +11,7 @@ from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols import modern, senteval, ukp
-from pmeans.evaluation.protocols.training import Trainer
+from pmeans.evaluation.protocols.training import Job, Trainer
 from pmeans.evaluation.splits import stratified_folds, subsample
 from pmeans.evaluation.types import Dataset, Rows
 from pmeans.recipe import Part, Recipe
@@ -53,7 +53,9 @@ def fitted(protocol, scope, changed, parts):
 
     data = dataset(changed, parts)
     features = Features(encoder(scope), data)
-    scores = protocol.run(data, features, "en", ["en"], Trainer(train, 1), lambda done, text: None)
+    scores = protocol.run(
+        Job(data, features, "en", ["en"], Trainer(train, 1), lambda done, text: None)
+    )
     return record, scores
 
 

@@ -6,7 +6,7 @@ import pytest
 from pmeans import kernels
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols import PROTOCOLS, evaluate, senteval, ukp
-from pmeans.evaluation.protocols.training import Trainer
+from pmeans.evaluation.protocols.training import Job, Trainer
 from pmeans.evaluation.types import Dataset, Rows
 
 GENERATOR = np.random.default_rng(0)
@@ -95,7 +95,7 @@ def test_how_much_is_trained_at_once_changes_nothing(protocol):
     def values(groups):
         trainer = Trainer(kernels.train_classifiers, groups)
         features = Features(encoder, dataset)
-        scores = protocol.run(dataset, features, "en", ["en"], trainer, lambda *_: None)
+        scores = protocol.run(Job(dataset, features, "en", ["en"], trainer, lambda *_: None))
         return [(s.split, s.value, s.chosen) for s in scores]
 
     assert values(1) == values(25) == values(1000)

@@ -14,7 +14,7 @@ from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, did_you_mean
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols import modern, senteval, ukp
-from pmeans.evaluation.protocols.training import Trainer
+from pmeans.evaluation.protocols.training import Job, Trainer
 from pmeans.evaluation.splits import subsample
 from pmeans.evaluation.types import Dataset, Progress, Score
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
@@ -56,11 +56,12 @@ def evaluate(
         A score for each test language and split.
     """
     check(dataset, protocol, train_lang, test_langs)
-    run: Callable[..., list[Score]] = PROTOCOLS[protocol].run
+    run: Callable[[Job], list[Score]] = PROTOCOLS[protocol].run
     told = progress or (lambda done, text: None)
     features = Features(encoder, dataset)
     features.check(test_langs)
-    return run(dataset, features, train_lang, test_langs, _trainer(n_threads, device), told)
+    trainer = _trainer(n_threads, device)
+    return run(Job(dataset, features, train_lang, test_langs, trainer, told))
 
 
 def check(dataset: Dataset, protocol: str, train_lang: str, test_langs: Sequence[str]) -> None:

@@ -8,17 +8,15 @@ them: no row is trained on, stopped on or chosen on before it is tested.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.evaluation.features import Features
-from pmeans.evaluation.protocols.training import Trainer, score, training_rows
+from pmeans.evaluation.protocols.training import Job, score, training_rows
 from pmeans.evaluation.splits import stratified_folds
-from pmeans.evaluation.types import Dataset, Part, Progress, Score
+from pmeans.evaluation.types import Dataset, Part, Score
 from pmeans.types import Array
 
 VERSION = 1
@@ -28,25 +26,19 @@ INVERSE_PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 ITERATIONS = 200
 
 
-def run(
-    dataset: Dataset,
-    features: Features,
-    train_lang: str,
-    test_langs: Sequence[str],
-    trainer: Trainer,
-    progress: Progress,
-) -> list[Score]:
+def run(job: Job) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
-    langs = dict.fromkeys((train_lang, *test_langs))
+    dataset, train_lang = job.dataset, job.train_lang
     scores = []
-    splits = {lang: _splits(dataset, lang) for lang in langs}
+    splits = {lang: _splits(dataset, lang) for lang in job.langs}
     for k, (train_part, rows, _, _) in enumerate(splits[train_lang]):
-        progress(k / len(splits[train_lang]), f"fold {k + 1} of {len(splits[train_lang])}")
-        view = features.view(train_lang, train_part, {lang: splits[lang][k][1] for lang in langs})
+        job.progress(k / len(splits[train_lang]), f"fold {k + 1} of {len(splits[train_lang])}")
+        seen = {lang: splits[lang][k][1] for lang in job.langs}
+        view = job.features.view(train_lang, train_part, seen)
         labels = dataset.rows[train_lang][train_part].labels[rows]
         x = view.matrix(train_lang, train_part)[rows]
-        classifier, c, dev = _fit(x, labels, dataset, trainer.threads)
-        for lang in test_langs:
+        classifier, c, dev = _fit(x, labels, dataset, job.trainer.threads)
+        for lang in job.test_langs:
             _, _, test_part, test = splits[lang][k]
             gold = dataset.rows[lang][test_part].labels[test]
             predicted = classifier.predict(view.matrix(lang, test_part)[test])

@@ -14,16 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pmeans.evaluation import initial
-from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocols.training import (
+    Job,
     Train,
-    Trainer,
     predict,
     score,
     training_rows,
 )
 from pmeans.evaluation.splits import held_out, stratified_folds
-from pmeans.evaluation.types import Dataset, Progress, Score
+from pmeans.evaluation.types import Dataset, Score
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ids, Ints
 
@@ -70,37 +69,22 @@ class _Answer:
     dev: float
 
 
-def run(
-    dataset: Dataset,
-    features: Features,
-    train_lang: str,
-    test_langs: Sequence[str],
-    trainer: Trainer,
-    progress: Progress,
-) -> list[Score]:
+def run(job: Job) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
-    run_form = _nested if "all" in dataset.rows[train_lang] else _fixed
-    return run_form(dataset, features, train_lang, test_langs, trainer, progress)
+    return _nested(job) if "all" in job.dataset.rows[job.train_lang] else _fixed(job)
 
 
-def _nested(
-    dataset: Dataset,
-    features: Features,
-    train_lang: str,
-    test_langs: Sequence[str],
-    trainer: Trainer,
-    progress: Progress,
-) -> list[Score]:
+def _nested(job: Job) -> list[Score]:
     """Ten outer folds; for each, ten inner folds choose the penalty."""
-    langs = dict.fromkeys((train_lang, *test_langs))
+    dataset, features, train_lang, trainer = job.dataset, job.features, job.train_lang, job.trainer
     folds = {
-        lang: stratified_folds(dataset.rows[lang]["all"].labels, FOLDS, SEED) for lang in langs
+        lang: stratified_folds(dataset.rows[lang]["all"].labels, FOLDS, SEED) for lang in job.langs
     }
     labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
     scores = []
     for some in trainer.portions(FOLDS, FOLDS if features.lasting else 1, groups_each=FOLDS):
-        progress(some[0] / FOLDS, f"fold {some[0] + 1} of {FOLDS}")
-        seen = [{lang: folds[lang][k][0] for lang in langs} for k in some]
+        job.progress(some[0] / FOLDS, f"fold {some[0] + 1} of {FOLDS}")
+        seen = [{lang: folds[lang][k][0] for lang in job.langs} for k in some]
         views = [features.view(train_lang, "all", rows) for rows in seen]
         problems = [
             _Problem(view.matrix(train_lang, "all"), labels, rows[train_lang], len(dataset.classes))
@@ -108,29 +92,23 @@ def _nested(
         ]
         answers = _choose_and_refit(problems, _rule(dataset), trainer.train)
         for k, view, answer in zip(some, views, answers, strict=True):
-            for lang in test_langs:
+            for lang in job.test_langs:
                 train, test = folds[lang][k]
                 x, gold = view.matrix(lang, "all")[test], dataset.rows[lang]["all"].labels[test]
                 scores.append(_score(dataset, lang, k, answer, len(train), x, gold))
     return scores
 
 
-def _fixed(
-    dataset: Dataset,
-    features: Features,
-    train_lang: str,
-    test_langs: Sequence[str],
-    trainer: Trainer,
-    progress: Progress,
-) -> list[Score]:
+def _fixed(job: Job) -> list[Score]:
     """A published test part; the penalty is chosen on ``dev``, or by folds of ``train``."""
+    dataset, train_lang = job.dataset, job.train_lang
     parts = dataset.rows[train_lang]
-    seen = {lang: training_rows(dataset, lang) for lang in (train_lang, *test_langs)}
-    view = features.view(train_lang, "train", seen)
+    seen = {lang: training_rows(dataset, lang) for lang in job.langs}
+    view = job.features.view(train_lang, "train", seen)
     n_train = len(parts["train"])
     rows = np.arange(n_train, dtype=np.int32)
     x, labels = view.matrix(train_lang, "train"), parts["train"].labels
-    progress(0, "training")
+    job.progress(0, "training")
     if "dev" in parts:
         x = np.concatenate([x, view.matrix(train_lang, "dev")])
         labels = np.concatenate([labels, parts["dev"].labels])
@@ -138,12 +116,12 @@ def _fixed(
     if "dev" in parts:
         dev_rows = np.arange(n_train, len(labels), dtype=np.int32)
         group = problem.group(rows, dev_rows, 0, PENALTIES)
-        [fits] = trainer.train([group], _rule(dataset))
+        [fits] = job.trainer.train([group], _rule(dataset))
         penalty, dev = _best([fits])
         # Training again with the chosen penalty, as SentEval did, would repeat the same steps.
         answer = _Answer(fits[PENALTIES.index(penalty)], penalty, dev)
     else:
-        [answer] = _choose_and_refit([problem], _rule(dataset), trainer.train)
+        [answer] = _choose_and_refit([problem], _rule(dataset), job.trainer.train)
     return [
         _score(
             dataset,
@@ -154,7 +132,7 @@ def _fixed(
             view.matrix(lang, "test"),
             dataset.rows[lang]["test"].labels,
         )
-        for lang in test_langs
+        for lang in job.test_langs
     ]
 
 

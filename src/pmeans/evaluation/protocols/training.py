@@ -1,4 +1,4 @@
-"""What the protocols share: who trains, how a trained classifier predicts, what a score is."""
+"""What the protocols share: their job, who trains, how a classifier predicts, what a score is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pmeans.evaluation.types import Dataset
+from pmeans.evaluation.features import Features
+from pmeans.evaluation.types import Dataset, Progress
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, measured
 from pmeans.types import Array, Floats, Ints
 
@@ -40,6 +41,32 @@ class Trainer:
         size = max(1, min(most, -(-self.groups // groups_each)))
         for start in range(0, splits, size):
             yield range(start, min(start + size, splits))
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a protocol is to do.
+
+    Attributes:
+        dataset: The task.
+        features: The encoder's view of it.
+        train_lang: Language to train, choose and stop in.
+        test_langs: Languages to score.
+        trainer: Who trains.
+        progress: Told how far it is.
+    """
+
+    dataset: Dataset
+    features: Features
+    train_lang: str
+    test_langs: Sequence[str]
+    trainer: Trainer
+    progress: Progress
+
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """All languages, the training language first."""
+        return tuple(dict.fromkeys((self.train_lang, *self.test_langs)))
 
 
 def training_rows(dataset: Dataset, lang: str) -> Array:

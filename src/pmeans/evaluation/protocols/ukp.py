@@ -8,16 +8,15 @@ in the training language, test rows in each test language.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from pmeans.evaluation import initial
-from pmeans.evaluation.features import Features, View
-from pmeans.evaluation.protocols.training import Trainer, predict, score
+from pmeans.evaluation.features import View
+from pmeans.evaluation.protocols.training import Job, predict, score
 from pmeans.evaluation.splits import subsample
-from pmeans.evaluation.types import Dataset, Progress, Score
+from pmeans.evaluation.types import Score
 from pmeans.kernels.softmax import FitGroup, FitRule
 from pmeans.types import Floats, Ids
 
@@ -38,22 +37,17 @@ _MATRICES = 8
 """Repetitions whose matrices, where each has its own, are kept at a time."""
 
 
-def run(
-    dataset: Dataset,
-    features: Features,
-    train_lang: str,
-    test_langs: Sequence[str],
-    trainer: Trainer,
-    progress: Progress,
-) -> list[Score]:
+def run(job: Job) -> list[Score]:
     """Return a score for each repetition and test language."""
+    dataset, features, trainer = job.dataset, job.features, job.trainer
+    train_lang, test_langs = job.train_lang, job.test_langs
     rule = replace(RULE, measure=dataset.measure)
     labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
     dev = np.empty((REPETITIONS, len(RATES)))
     values = np.empty((REPETITIONS, len(RATES), len(test_langs)))
     for seeds in trainer.portions(REPETITIONS, REPETITIONS if features.lasting else _MATRICES):
-        progress(seeds[0] / REPETITIONS, f"repetition {seeds[0] + 1} of {REPETITIONS}")
-        views = [_view(dataset, features, train_lang, test_langs, seed) for seed in seeds]
+        job.progress(seeds[0] / REPETITIONS, f"repetition {seeds[0] + 1} of {REPETITIONS}")
+        views = [_view(job, seed) for seed in seeds]
         groups = [
             _group(view.matrix(train_lang, "all"), labels, len(dataset.classes), seed)
             for view, seed in zip(views, seeds, strict=True)
@@ -67,7 +61,7 @@ def run(
                 for r, fitted in enumerate(fits):
                     values[seed, r, column] = score(dataset, gold, predict(fitted, x))
     best = int(np.argmax(dev.mean(axis=0)))
-    sizes = {lang: len(dataset.rows[lang]["all"]) for lang in (train_lang, *test_langs)}
+    sizes = {lang: len(dataset.rows[lang]["all"]) for lang in job.langs}
     n_train = len(subsample(sizes[train_lang], 0)[0])
     return [
         Score(
@@ -85,13 +79,11 @@ def run(
     ]
 
 
-def _view(
-    dataset: Dataset, features: Features, train_lang: str, test_langs: Sequence[str], seed: int
-) -> View:
-    langs = dict.fromkeys((train_lang, *test_langs))
+def _view(job: Job, seed: int) -> View:
     # Parallel languages have equally many rows, and so the same permutation.
-    seen = {lang: subsample(len(dataset.rows[lang]["all"]), seed)[0] for lang in langs}
-    return features.view(train_lang, "all", seen)
+    sizes = {lang: len(job.dataset.rows[lang]["all"]) for lang in job.langs}
+    seen = {lang: subsample(size, seed)[0] for lang, size in sizes.items()}
+    return job.features.view(job.train_lang, "all", seen)
 
 
 def _group(x: Floats, labels: Ids, n_classes: int, seed: int) -> FitGroup:
