@@ -62,6 +62,10 @@ class Checkpoint:
 class Trainer(Protocol):
     """A frozen dataclass: what to train, from which files, with which settings."""
 
+    @property
+    def name(self) -> str:
+        """What the trained space will be called."""
+
     def beside(self, folder: Path) -> Self:
         """Return the same trainer with its relative paths taken from a folder."""
 
