@@ -1,0 +1,294 @@
+"""Repair a word space: fill its gaps from another one, and even out its directions.
+
+::
+
+    kind = "repair"
+    name = "news-repaired"
+    space = "googlenews-subset"
+    fill = "glove-6b-100d"
+    steps = ["centre", "remove-top:3", "whiten", "pca:100", "unit"]
+
+Word vectors lie in a narrow cone: a common mean and a few directions, most of them about
+frequency, take up much of every cosine. Each step fits a closed form to the rows that the step
+before it gave:
+
+- ``centre``: the mean row is taken away.
+- ``remove-top:K``: and the K directions of largest variance (all-but-the-top).
+- ``whiten``: the mean is taken away, and every direction gets variance 1, turned as little as
+  possible (ZCA).
+- ``pca:K``: the K directions of largest variance become the columns.
+- ``unit``: rows are scaled to length 1.
+
+All of it takes seconds: there is nothing for a checkpoint to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from pmeans.errors import ConfigError, InputError, did_you_mean
+from pmeans.kernels import index
+from pmeans.output import unit_rows
+from pmeans.spaces import edit
+from pmeans.spaces.edit import Precision
+from pmeans.spaces.library import find_space, path_of
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.training.trainer import Progress
+from pmeans.types import Array, Floats
+
+_ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
+_FLAT = 1e-10  # a share of the largest variance below which a direction counts as absent
+
+
+class Affine(NamedTuple):
+    """The map ``x -> (x - mean) @ matrix + offset``.
+
+    Attributes:
+        mean: (dim,) float64.
+        matrix: (dim, n_columns) float64.
+        offset: (n_columns,) float64.
+    """
+
+    mean: Array
+    matrix: Array
+    offset: Array
+
+    def __call__(self, rows: Array) -> Floats:
+        """Map rows, (n, dim) to (n, n_columns) float32."""
+        mapped = np.empty((len(rows), self.matrix.shape[1]), dtype=np.float32)
+        for low in range(0, len(rows), _ROWS):
+            block = slice(low, low + _ROWS)
+            mapped[block] = (rows[block] - self.mean) @ self.matrix + self.offset
+        return mapped
+
+
+def centre(rows: Array) -> Affine:
+    """Fit the map that takes the mean away."""
+    mean, _ = _moments(rows)
+    return _linear(mean, np.eye(len(mean)))
+
+
+def remove_top(rows: Array, k: int) -> Affine:
+    """Fit the map that takes the mean and the ``k`` largest directions away."""
+    mean, covariance = _moments(rows)
+    top = _directions(covariance)[1][:, :k]
+    return _linear(mean, np.eye(len(mean)) - top @ top.T)
+
+
+def whiten(rows: Array) -> Affine:
+    """Fit the map after which the mean is 0 and the covariance the identity.
+
+    Directions in which the rows do not vary stay at 0, and do not become noise.
+    """
+    mean, covariance = _moments(rows)
+    variances, directions = _directions(covariance)
+    present = variances > _FLAT * variances[0]
+    directions = directions[:, present]
+    return _linear(mean, (directions / np.sqrt(variances[present])) @ directions.T)
+
+
+def pca(rows: Array, k: int) -> Affine:
+    """Fit the map onto the ``k`` directions of largest variance, the largest first."""
+    mean, covariance = _moments(rows)
+    return _linear(mean, _directions(covariance)[1][:, :k])
+
+
+def ridge(rows: Array, targets: Array, strength: float) -> Affine:
+    """Fit the affine map from rows to targets with the least squared error and small weights.
+
+    Args:
+        rows: (n, dim).
+        targets: (n, n_columns), what the rows are to become.
+        strength: Added to every variance of the rows, as a share of their mean variance.
+    """
+    mean, covariance = _moments(rows)
+    offset = targets.mean(axis=0, dtype=np.float64)
+    penalty = strength * np.trace(covariance) / len(mean)
+    crossed = (rows - mean).T @ (targets - offset) / len(rows)
+    # `pinv` where `solve` would do, but for rows without any variance.
+    matrix = np.linalg.pinv(covariance + penalty * np.eye(len(mean)), hermitian=True) @ crossed
+    return Affine(mean, matrix, offset)
+
+
+def fill(space: WordSpace, other: WordSpace, strength: float = 0.01) -> WordSpace:
+    """Give a space the words that only another space has.
+
+    For each language in both, a `ridge` map from the other space is fitted on the shared words
+    and applied to the words that are missing; they come behind the language's own. Words of the
+    other space that this one would never look up, cased ones in a lower-case space, are passed
+    over.
+    """
+    shared = [lang for lang in space.tables if lang in other.tables]
+    if not shared:
+        raise InputError(
+            f"{other.name!r} cannot fill {space.name!r}: it has {', '.join(other.tables)}, "
+            f"not {', '.join(space.tables)}. Take a space of the same language."
+        )
+    words: dict[str, list[str]] = {}
+    made = [np.empty((0, space.dim), dtype=np.float32)]
+    for lang in shared:
+        table = other.tables[lang]
+        spelled = list(other.words(lang))
+        here = index.find(space.tables[lang], spelled)
+        both = np.flatnonzero(here >= 0)
+        if len(both) <= other.dim:
+            raise InputError(
+                f"{space.name!r} and {other.name!r} share {len(both):,} words ({lang}); a map from "
+                f"{other.dim} columns needs more than {other.dim}. Take a larger space."
+            )
+        to_rows = space.rows(space.tables[lang].start + here[both])
+        fitted = ridge(other.rows(table.start + both), to_rows, strength)
+        found = [i for i in np.flatnonzero(here < 0) if _reachable(spelled[i], space)]
+        words[lang] = [spelled[i] for i in found]
+        made.append(fitted(other.rows(table.start + np.array(found, dtype=np.int64))))
+    # The same subwords on both sides: the merged space keeps them.
+    added = WordSpace.from_words(
+        other.name, words, np.concatenate(made), case=space.case, subwords=space.subwords,
+        source=other.source, licence=other.licence,
+    )  # fmt: skip
+    return edit.merge([edit.quantise(space, "float32"), added], space.name)
+
+
+def transform(space: WordSpace, steps: Sequence[str], *, by_language: bool = False) -> WordSpace:
+    """Run steps over all vectors.
+
+    Args:
+        space: Any space; the result is float32.
+        steps: As in the module's docstring.
+        by_language: Fit each step to the rows of one language at a time; but ``pca`` is always
+            fitted to all rows, since axes of their own would part the languages.
+
+    Returns:
+        A space with the same words. Subwords are mapped along where the vector of an unknown word
+        comes out as if it had been mapped itself, and are dropped where none can say its language
+        (``by_language`` over several) or where ``unit`` breaks the rule.
+    """
+    rows, subwords = space.rows(slice(None)), space.subwords
+    for step in steps:
+        name, k = parse_step(step)
+        if name == "unit":
+            rows, subwords = unit_rows(rows), None
+            continue
+        apart = by_language and name != "pca" and len(space.tables) > 1
+        parts = [slice(t.start, t.start + len(t)) for t in space.tables.values()]
+        mapped = []
+        for part in parts if apart else [slice(None)]:
+            if len(rows[part]) <= k or len(rows[part]) < 2 or k > rows.shape[1]:
+                raise InputError(
+                    f"step {step!r} is too much for {len(rows[part])} vectors of {rows.shape[1]} "
+                    f"columns in {space.name!r}; take a larger space or leave the step out."
+                )
+            fitted = _FITS[name](rows[part], k)
+            mapped.append(fitted(rows[part]))
+        rows = np.concatenate(mapped)
+        if subwords is not None:
+            subwords = None if apart else _mapped(subwords, fitted)
+    return replace(space, matrix=rows, scale=None, subwords=subwords, path="")
+
+
+def parse_step(step: str) -> tuple[str, int]:
+    """Return the name of a step and its number, 0 if it has none."""
+    name, colon, number = step.partition(":")
+    if name not in (*_FITS, "unit"):
+        raise ConfigError(f"unknown step {step!r}.{did_you_mean(name, [*_FITS, 'unit'])}")
+    wants = name in ("remove-top", "pca")
+    if bool(colon) != wants or (wants and not (number.isdecimal() and int(number) > 0)):
+        shown = f"{name}:K with a whole number K > 0" if wants else name
+        raise ConfigError(f"step {step!r}: write {shown}.")
+    return name, int(number) if wants else 0
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Fill a space's gaps, then run steps over its vectors.
+
+    Attributes:
+        name: Of the new space.
+        space: The one to repair: an installed name, or a ``.safetensors`` file.
+        fill: Another one, whose words it is to have as well.
+        steps: In the order in which they are done.
+        by_language: Whether each language has statistics of its own.
+        ridge: See `ridge`; for ``fill``.
+        precision: How the numbers are stored at last.
+    """
+
+    name: str
+    space: str
+    fill: str | None = None
+    steps: tuple[str, ...] = ()
+    by_language: bool = False
+    ridge: float = 0.01
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        path_of(self.name)  # refuses what cannot name a space
+        for step in self.steps:
+            parse_step(step)
+        if not 0 <= self.ridge < np.inf:
+            raise ConfigError(f"ridge = {self.ridge} must not be negative.")
+
+    def beside(self, folder: Path) -> Self:
+        """Return the same trainer with its relative paths taken from a folder."""
+        other = self.fill and _beside(folder, self.fill)
+        return replace(self, space=_beside(folder, self.space), fill=other)
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Repair the space; the checkpoint is not used."""
+        space = find_space(self.space)
+        if self.fill:
+            progress(0.0, "filling")
+            space = fill(space, find_space(self.fill), self.ridge)
+        progress(0.5, "transforming")
+        space = transform(space, self.steps, by_language=self.by_language)
+        progress(1.0, "done")
+        return edit.quantise(edit.rename(space, self.name), self.precision)
+
+
+_FITS: dict[str, Callable[[Array, int], Affine]] = {
+    "centre": lambda rows, _: centre(rows),
+    "remove-top": remove_top,
+    "whiten": lambda rows, _: whiten(rows),
+    "pca": pca,
+}
+
+
+def _linear(mean: Array, matrix: Array) -> Affine:
+    return Affine(mean, matrix, np.zeros(matrix.shape[1]))
+
+
+def _moments(rows: Array) -> tuple[Array, Array]:
+    """Return mean (dim,) and covariance (dim, dim) in float64, in little memory."""
+    mean = rows.mean(axis=0, dtype=np.float64)
+    covariance = np.zeros((len(mean), len(mean)))
+    for low in range(0, len(rows), _ROWS):
+        block = rows[low : low + _ROWS] - mean
+        covariance += block.T @ block
+    return mean, covariance / len(rows)
+
+
+def _directions(covariance: Array) -> tuple[Array, Array]:
+    """Return variances (dim,) and directions (dim, dim) as columns, the largest first."""
+    variances, directions = np.linalg.eigh(covariance)
+    variances, directions = variances[::-1], directions[:, ::-1]
+    # An eigenvector's sign is arbitrary: its largest number is made positive.
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))]
+    return variances, directions * np.where(largest < 0, -1, 1)
+
+
+def _reachable(word: str, space: WordSpace) -> bool:
+    return space.case != "lower" or word == word.lower()
+
+
+def _mapped(subwords: Subwords, fitted: Affine) -> Subwords:
+    # The mean of mapped n-grams is the mapped mean of n-grams.
+    return replace(subwords, ngrams=fitted(subwords.ngrams))
+
+
+def _beside(folder: Path, space: str) -> str:
+    is_path = "/" in space or space.endswith(".safetensors")
+    return str(folder / Path(space).expanduser()) if is_path else space
