@@ -20,8 +20,9 @@ COMMANDS = [
     ["spaces"],
     *(
         ["spaces", name]
-        for name in ("list", "info", "neighbours", "convert", "fetch", "export", "merge")
+        for name in ("list", "info", "neighbours", "convert", "fetch", "export", "merge", "eval")
     ),
+    ["train"],
 ]
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import convert, embed, evaluate, export, show, spaces
+from pmeans.cli import convert, embed, evaluate, export, measure, show, spaces, train
 from pmeans.cli.console import say
 from pmeans.errors import PmeansError
 
@@ -50,9 +50,11 @@ app = typer.Typer(
 spaces.register(app)
 convert.register(spaces.app)
 export.register(spaces.app)
+measure.register(spaces.app)
 embed.register(app)
 evaluate.register(app)
 show.register(evaluate.app)
+train.register(app)
 
 
 def _print_version(wanted: bool) -> None:
