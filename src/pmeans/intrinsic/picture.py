@@ -82,7 +82,9 @@ def _save(points: Array, labels: list[str], langs: tuple[str, str], name: str, p
         for i, (label, point) in enumerate(zip(labels, points, strict=True)):
             # A dollar sign would begin a formula.
             shown = label.replace("$", r"\$")
-            axes.annotate(shown, point, (3, 2), textcoords="offset points", color=_COLOURS[i % 2])
+            # Above the point and below it: both can be read where the points are one.
+            place = [(3, 2), (3, -8)][i % 2]
+            axes.annotate(shown, point, place, textcoords="offset points", color=_COLOURS[i % 2])
         axes.set_title(name.replace("$", r"\$"))
         axes.set_xticks([])
         axes.set_yticks([])

@@ -1,0 +1,164 @@
+"""Tiny material for every trainer, and the TOML file that names it.
+
+A new trainer adds one entry to `CASES`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pmeans
+
+WORDS = {
+    "en": [
+        "walk", "walks", "walked", "walking", "happy", "unhappy", "possible", "impossible",
+        "house", "houses", "dog", "dogs", "cat", "cats", "old", "new", "the", "a", "sees", "likes",
+    ],
+    "de": [
+        "gehe", "gehst", "geht", "gehen", "glücklich", "unglücklich", "möglich", "unmöglich",
+        "haus", "häuser", "hund", "hunde", "katze", "katzen", "alt", "neu", "der", "ein", "sieht",
+        "mag",
+    ],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """How one kind is tried out.
+
+    Attributes:
+        toml: Its file, but for ``kind`` and ``name``.
+        starved: The file that is left empty, or with one word, to see it refuse.
+        keeps: Whether it has a state to go on from, or begins anew because it is quick.
+    """
+
+    toml: str
+    starved: str
+    keeps: bool = True
+
+
+_OTHER = """
+[[others]]
+space = "de.safetensors"
+lang = "de"
+"""
+CASES = {
+    "bivcd": Case(
+        """
+        dim = 4
+        epochs = 3
+        min_count = 1
+        [[pairs]]
+        path = "pairs.tsv"
+        first = "en"
+        second = "de"
+        """,
+        starved="pairs.tsv",
+    ),
+    "fasttext": Case(
+        """
+        lang = "en"
+        dim = 4
+        epochs = 3
+        min_count = 1
+        buckets = 50
+        [[texts]]
+        path = "text.txt"
+        """,
+        starved="text.txt",
+    ),
+    "attract-repel": Case(
+        """
+        space = "both.safetensors"
+        epochs = 3
+        batch = 4
+        attract = [{path = "lexicon.tsv", languages = ["en", "de"]}]
+        repel = [{path = "antonyms.tsv", languages = ["en", "en"]}]
+        """,
+        starved="lexicon.tsv",
+    ),
+    "morph-fit": Case(
+        """
+        space = "both.safetensors"
+        languages = ["en", "de"]
+        epochs = 3
+        batch = 2
+        """,
+        starved="both.safetensors",
+    ),
+    "projection": Case(
+        """
+        spaces = ["en.safetensors", "de.safetensors"]
+        epochs = 3
+        [[pairs]]
+        path = "pairs.tsv"
+        lang = "de"
+        """,
+        starved="pairs.tsv",
+    ),
+    "cca": Case(
+        'space = "en.safetensors"\ndim = 3' + _OTHER + 'text = "pairs.tsv"', starved="pairs.tsv"
+    ),
+    "procrustes": Case(
+        'space = "en.safetensors"\nrefinements = 2' + _OTHER + 'files = ["lexicon.tsv"]',
+        starved="lexicon.tsv",
+        keeps=False,
+    ),
+    "dictionary": Case(
+        """
+        space = "en.safetensors"
+        lang = "de"
+        text = "pairs.tsv"
+        """,
+        starved="pairs.tsv",
+    ),
+    "repair": Case(
+        """
+        space = "en.safetensors"
+        fill = "both.safetensors"
+        steps = ["remove-top:1", "whiten", "pca:3", "unit"]
+        """,
+        starved="en.safetensors",
+        keeps=False,
+    ),
+}
+
+
+def write(folder):
+    """Write the material of all kinds into a folder, and a TOML file for each."""
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(20, 4)).astype(np.float32)
+    # Two equal vectors and one of zeros: where a careless division would give NaN.
+    vectors[1], vectors[2] = vectors[0], 0
+    both = np.concatenate([vectors, vectors[:, ::-1] + np.float32(0.5)])
+    _space("en", {"en": WORDS["en"]}, vectors, folder)
+    _space("de", {"de": WORDS["de"]}, both[20:], folder)
+    # A word more than "en", for it to be filled with.
+    _space("both", {**WORDS, "en": [*WORDS["en"], "more"]}, np.insert(both, 20, 1, axis=0), folder)
+    drawn = [rng.permutation(20)[:6] for _ in range(200)]
+    text = {
+        lang: [" ".join(words[i] for i in ids) for ids in drawn] for lang, words in WORDS.items()
+    }
+    _lines(folder / "text.txt", text["en"])
+    _lines(folder / "pairs.tsv", map("\t".join, zip(text["en"], text["de"], strict=True)))
+    _lines(folder / "lexicon.tsv", map("\t".join, zip(WORDS["en"], WORDS["de"], strict=True)))
+    _lines(folder / "antonyms.tsv", ["old\tnew", "happy\tunhappy"])
+    for kind, case in CASES.items():
+        _lines(folder / f"{kind}.toml", [f'kind = "{kind}"', f'name = "{kind}"', case.toml])
+
+
+def starve(folder, name):
+    """Leave one file without material."""
+    if name.endswith(".safetensors"):
+        _space(name.split(".")[0], {"en": ["walk"], "de": []}, np.ones((1, 4)), folder)
+    else:
+        (folder / name).write_bytes(b"")
+
+
+def _space(name, words, vectors, folder):
+    space = pmeans.WordSpace.from_words(name, words, vectors)
+    pmeans.save_space(space, folder / f"{name}.safetensors")
+
+
+def _lines(path, lines):
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
