@@ -101,19 +101,18 @@ def test_a_resumed_training_does_not_begin_anew(kind, folder):
 
 
 @pytest.mark.parametrize("kind", KEEPING)
-def test_the_state_of_another_training_is_refused(kind, folder):
+def test_the_state_of_a_training_with_other_material_is_refused(kind, folder):
     checkpoint = killed(folder, kind, len(trained(folder, kind)[1]) - 1)
-    file = folder / f"{kind}.toml"
-    renamed = file.read_text(encoding="utf-8").replace(f'name = "{kind}"', 'name = "another"')
-    file.write_text(renamed, encoding="utf-8")
+    trainer_cases.alter(folder, CASES[kind].material)
     with pytest.raises(StorageError, match="is the state of another training"):
         trained(folder, kind, checkpoint)
 
 
 @pytest.mark.parametrize("kind", PRESENT)
 def test_too_little_material_is_a_clear_error(kind, folder):
-    trainer_cases.starve(folder, CASES[kind].starved)
-    with pytest.raises(PmeansError, match=r"\w+ \w+ \w+"):
+    material = CASES[kind].material
+    trainer_cases.starve(folder, material)
+    with pytest.raises(PmeansError, match=rf"{material.split('.')[0]}.*\w+ \w+"):
         trained(folder, kind)
 
 

@@ -3,7 +3,7 @@
 A new trainer adds one entry to `CASES`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,12 +28,12 @@ class Case:
 
     Attributes:
         toml: Its file, but for ``kind`` and ``name``.
-        starved: The file that is left empty, or with one word, to see it refuse.
+        material: The file without which there is nothing to learn from.
         keeps: Whether it has a state to go on from, or begins anew because it is quick.
     """
 
     toml: str
-    starved: str
+    material: str
     keeps: bool = True
 
 
@@ -53,7 +53,7 @@ CASES = {
         first = "en"
         second = "de"
         """,
-        starved="pairs.tsv",
+        material="pairs.tsv",
     ),
     "fasttext": Case(
         """
@@ -65,7 +65,7 @@ CASES = {
         [[texts]]
         path = "text.txt"
         """,
-        starved="text.txt",
+        material="text.txt",
     ),
     "attract-repel": Case(
         """
@@ -75,7 +75,7 @@ CASES = {
         attract = [{path = "lexicon.tsv", languages = ["en", "de"]}]
         repel = [{path = "antonyms.tsv", languages = ["en", "en"]}]
         """,
-        starved="lexicon.tsv",
+        material="lexicon.tsv",
     ),
     "morph-fit": Case(
         """
@@ -84,7 +84,7 @@ CASES = {
         epochs = 3
         batch = 2
         """,
-        starved="both.safetensors",
+        material="both.safetensors",
     ),
     "projection": Case(
         """
@@ -94,14 +94,14 @@ CASES = {
         path = "pairs.tsv"
         lang = "de"
         """,
-        starved="pairs.tsv",
+        material="pairs.tsv",
     ),
     "cca": Case(
-        'space = "en.safetensors"\ndim = 3' + _OTHER + 'text = "pairs.tsv"', starved="pairs.tsv"
+        'space = "en.safetensors"\ndim = 3' + _OTHER + 'text = "pairs.tsv"', material="pairs.tsv"
     ),
     "procrustes": Case(
         'space = "en.safetensors"\nrefinements = 2' + _OTHER + 'files = ["lexicon.tsv"]',
-        starved="lexicon.tsv",
+        material="lexicon.tsv",
         keeps=False,
     ),
     "dictionary": Case(
@@ -110,7 +110,7 @@ CASES = {
         lang = "de"
         text = "pairs.tsv"
         """,
-        starved="pairs.tsv",
+        material="pairs.tsv",
     ),
     "repair": Case(
         """
@@ -118,7 +118,7 @@ CASES = {
         fill = "both.safetensors"
         steps = ["remove-top:1", "whiten", "pca:3", "unit"]
         """,
-        starved="en.safetensors",
+        material="en.safetensors",
         keeps=False,
     ),
 }
@@ -153,6 +153,16 @@ def starve(folder, name):
         _space(name.split(".")[0], {"en": ["walk"], "de": []}, np.ones((1, 4)), folder)
     else:
         (folder / name).write_bytes(b"")
+
+
+def alter(folder, name):
+    """Change one file a little: one line fewer, or other numbers."""
+    path = folder / name
+    if name.endswith(".safetensors"):
+        space = pmeans.open_space(path)
+        pmeans.save_space(replace(space, matrix=space.matrix[::-1]), path)
+    else:
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
 
 
 def _space(name, words, vectors, folder):
