@@ -20,19 +20,20 @@ from pmeans.training.corpus import Pair
 from pmeans.types import Encoder
 
 _BLOCK = 1024
-SHARE = 0.02
-"""How much of each source is kept for testing."""
+HELD_OUT = 50
+"""One pair in so many is for testing: 2 % of each source."""
 
 
-def held_out(pairs: Sequence[Pair], share: float = SHARE) -> dict[str, list[Pair]]:
-    """Return the last pairs of each source, one at least, by source.
+def held_out(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Return the last 2 % of the pairs of each source, rounded up, by source.
 
     Files are sorted by source: the last pairs of the whole file would be those of one alone.
     """
     by_source: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_source[pair.source].append(pair)
-    return {name: some[-max(1, int(share * len(some))) :] for name, some in by_source.items()}
+    # Division of a negative number rounds away from 0.
+    return {name: some[-len(some) // HELD_OUT :] for name, some in by_source.items()}
 
 
 def sentence_means(space: WordSpace) -> PowerMeanEncoder:

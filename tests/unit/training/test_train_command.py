@@ -1,0 +1,71 @@
+"""``pmeans train``: where the space goes, and what is left after an interruption."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pmeans
+from pmeans.cli.main import app
+from pmeans.training.repair import Repair
+
+
+@pytest.fixture
+def toml(tmp_path, monkeypatch):
+    """A repair of three words."""
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "home"))
+    space = pmeans.WordSpace.from_words("s", {"en": ["a", "b", "c"]}, np.eye(3))
+    pmeans.save_space(space, tmp_path / "s.safetensors")
+    text = 'kind = "repair"\nname = "r"\nspace = "s.safetensors"\nsteps = ["centre"]\n'
+    (tmp_path / "r.toml").write_text(text)
+    return tmp_path / "r.toml"
+
+
+def run(*args):
+    return CliRunner().invoke(app, ["train", *map(str, args)])
+
+
+def interrupted(self, *, progress, checkpoint):
+    checkpoint.write_bytes(b"state")
+    raise KeyboardInterrupt
+
+
+def test_the_space_is_installed_under_its_name(toml):
+    result = run(toml)
+    path = toml.parent / "home" / "spaces" / "r.safetensors"
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"3 words, 3 d float32, in {path}.\n"
+    assert pmeans.open_space(path).name == "r"
+
+
+def test_the_space_goes_where_it_was_asked_for(toml, tmp_path):
+    assert run(toml, "--out", tmp_path / "x.safetensors").exit_code == 0
+    assert pmeans.open_space(tmp_path / "x.safetensors").name == "r"
+
+
+def test_an_interruption_keeps_the_state_beside_the_space_and_says_how_to_go_on(
+    toml, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Repair, "train", interrupted)
+    result = run(toml, "--out", tmp_path / "x.safetensors")
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted: run the same command again to go on from here.\n"
+    assert (tmp_path / "x.safetensors.training").exists()
+
+
+def test_the_state_goes_where_it_was_asked_for(toml, tmp_path, monkeypatch):
+    monkeypatch.setattr(Repair, "train", interrupted)
+    run(toml, "--checkpoint", tmp_path / "state")
+    assert (tmp_path / "state").exists()
+
+
+def test_the_state_is_forgotten_once_the_space_is_kept(toml, tmp_path):
+    (tmp_path / "state").write_bytes(b"state")
+    assert run(toml, "--checkpoint", tmp_path / "state").exit_code == 0
+    assert not (tmp_path / "state").exists()
+
+
+def test_an_unknown_kind_is_one_line(toml):
+    toml.write_text('kind = "repare"\n')
+    result = run(toml)
+    assert result.exit_code == 1
+    assert "Did you mean 'repair'?" in result.stderr
