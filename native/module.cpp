@@ -13,6 +13,7 @@
 #include "classifiers.hpp"
 #include "lookup.hpp"
 #include "parse_text.hpp"
+#include "skipgram_sentences.hpp"
 #include "subwords.hpp"
 #include "threads.hpp"
 
@@ -22,6 +23,7 @@ using namespace pmeans;
 template <class T, int n_dims>
 using In = nb::ndarray<const T, nb::ndim<n_dims>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Changed = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Out = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using NewArray = nb::ndarray<nb::numpy, T>;
@@ -121,6 +123,15 @@ const Softmax& softmax_named(const std::string& name) {
 #endif
   (void)name;
   return softmax_baseline;
+}
+
+const SkipGram& skipgram_named(const std::string& name) {
+#if defined(PMEANS_X86)
+  if (&kernel_named(name) == &kernel_avx512) return skipgram_avx512;
+  if (&kernel_named(name) == &kernel_avx2) return skipgram_avx2;
+#endif
+  (void)name;
+  return skipgram_baseline;
 }
 
 Type type_of(const Matrix& matrix) {
@@ -247,6 +258,27 @@ nb::list bind_train_classifiers(nb::list groups, nb::object rule, int n_threads,
   return result;
 }
 
+void bind_train_skipgram(nb::object job, Changed inputs, Changed outputs, size_t epoch, size_t begin,
+                         size_t end, int n_threads, std::string isa) {
+  auto ids = nb::cast<In<int32_t, 1>>(job.attr("ids"));
+  auto offsets = nb::cast<In<int64_t, 1>>(job.attr("offsets"));
+  auto keep = nb::cast<In<uint64_t, 1>>(job.attr("keep"));
+  auto coin = nb::cast<In<uint64_t, 1>>(job.attr("coin"));
+  auto alias = nb::cast<In<int32_t, 1>>(job.attr("alias"));
+  auto pieces = nb::cast<std::optional<In<int32_t, 1>>>(job.attr("pieces"));
+  auto borders = nb::cast<std::optional<In<int64_t, 1>>>(job.attr("borders"));
+  auto number = [&](const char* name) { return nb::cast<size_t>(job.attr(name)); };
+  const SkipGramJob prepared{ids.data(), offsets.data(), offsets.size() - 1, keep.data(), coin.data(),
+                             alias.data(), keep.size(), pieces ? pieces->data() : nullptr,
+                             borders ? borders->data() : nullptr, number("window"), number("negatives"),
+                             number("epochs"), nb::cast<double>(job.attr("rate")),
+                             nb::cast<double>(job.attr("last_rate")), number("seed"),
+                             nb::cast<bool>(job.attr("shuffle"))};
+  nb::gil_scoped_release released;
+  train_sentences(skipgram_named(isa), prepared, inputs.data(), outputs.data(), inputs.shape(1), epoch,
+                  begin, end, n_threads);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -262,4 +294,6 @@ NB_MODULE(_native, m) {
   m.def("parse_lines", bind_parse_lines, nb::arg("data"), nb::arg("dim"), nb::arg("n_threads"));
   m.def("train_classifiers", bind_train_classifiers, nb::arg("groups"), nb::arg("rule"),
         nb::arg("n_threads"), nb::arg("isa") = "");
+  m.def("train_skipgram", bind_train_skipgram, nb::arg("job"), nb::arg("inputs"), nb::arg("outputs"),
+        nb::arg("epoch"), nb::arg("begin"), nb::arg("end"), nb::arg("n_threads"), nb::arg("isa") = "");
 }

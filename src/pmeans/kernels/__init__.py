@@ -20,6 +20,7 @@ import numpy as np
 from pmeans.errors import InputError, SlowKernelsWarning
 from pmeans.kernels.fit_checks import check_groups, check_rule
 from pmeans.kernels.parsing import LineStatus, Parsed
+from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.kernels.threads import available_threads
@@ -38,6 +39,7 @@ __all__ = [
     "power_means",
     "split",
     "train_classifiers",
+    "train_skipgram",
 ]
 
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
@@ -243,6 +245,31 @@ def train_classifiers(
     check_groups(groups)
     trained = core.train_classifiers(list(groups), rule, _threads(n_threads))
     return [[Fitted(*fit) for fit in fits] for fits in trained]
+
+
+def train_skipgram(
+    job: SkipGramJob,
+    inputs: Floats,
+    outputs: Floats,
+    epoch: int,
+    begin: int,
+    end: int,
+    n_threads: int | None = None,
+) -> None:
+    """Train word vectors on some sentences, as `pmeans.kernels.skipgram` says.
+
+    Args:
+        job: The corpus and the settings.
+        inputs: The vectors, (n_rows, width) float32, changed in place.
+        outputs: What they are trained to predict, (n_words, width) float32, changed in place.
+        epoch: Which pass this is, from 0 on.
+        begin: First sentence.
+        end: The sentence after the last.
+        n_threads: Threads to use; all available ones if None. With one, the same arguments give
+            the same bits. More share both matrices without locks (Hogwild), and do not.
+    """
+    check_job(job, inputs, outputs, begin, end)
+    core.train_skipgram(job, inputs, outputs, epoch, begin, end, _threads(n_threads))
 
 
 def _threads(n_threads: int | None) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from pmeans.kernels import index
 from pmeans.kernels.parsing import parse_lines as parse_lines
 from pmeans.kernels.reference import power_mean
+from pmeans.kernels.skipgram import SkipGramJob, train_sentences
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
@@ -103,6 +104,20 @@ def train_classifiers(
         [(fit.weights, fit.bias, fit.score, fit.epochs) for fit in train_group(group, rule)]
         for group in groups
     ]
+
+
+@_SILENT
+def train_skipgram(
+    job: SkipGramJob,
+    inputs: Floats,
+    outputs: Floats,
+    epoch: int,
+    begin: int,
+    end: int,
+    n_threads: int,
+) -> None:
+    """See `pmeans.kernels.train_skipgram`."""
+    train_sentences(job, inputs, outputs, epoch, begin, end)
 
 
 def _check_batch(ids: Ids, offsets: Ints, n_rows: int) -> None:

@@ -1,0 +1,133 @@
+"""BIVCD (Vulić & Moens 2015): two sides of a pair become one sentence, and word2vec does the rest.
+
+The words of a sentence and of its translation are thrown together and shuffled, anew in every
+epoch, so that words meet their translations as they meet their neighbours. Words are keyed by
+language: *die* is two words in English and German. Any number of files, and so of languages, is
+trained together; English of en-de and of en-fr is the same English, and holds the others together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.spaces.space import WordSpace
+from pmeans.training import skipgram
+from pmeans.training.corpus import Pair, read_pairs, words
+from pmeans.training.trainer import Progress
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """A file of sentence pairs, and the languages of its two sides."""
+
+    path: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class Bivcd:
+    """Train a space of two or more languages on pairs of sentences.
+
+    Attributes:
+        name: What recipes will call the space.
+        pairs: The files.
+        dim: Length of a vector.
+        window: The furthest distance of two words that meet, in the shuffled sentence.
+        negatives: Random words a centre word.
+        epochs: Passes over the pairs.
+        min_count: Rarer words are left out.
+        subsample: Words of a larger share than this are used less often.
+        rate: First learning rate.
+        seed: Of everything that is drawn.
+        threads: With one, the same seed gives the same bytes. More are faster, and do not: they
+            share the vectors without locks (Hogwild).
+        sources: Only pairs of these sources, if any are named.
+        limit: At most this many pairs of each file, drawn at random.
+        licence: The terms of the pairs, if they should be kept with the space.
+    """
+
+    name: str
+    pairs: tuple[PairFile, ...]
+    dim: int = 300
+    window: int = 10
+    negatives: int = 10
+    epochs: int = 5
+    min_count: int = 3
+    subsample: float = 1e-3
+    rate: float = 0.025
+    seed: int = 1
+    threads: int = 1
+    sources: tuple[str, ...] = ()
+    limit: int | None = None
+    licence: str = ""
+
+    def beside(self, folder: Path) -> Bivcd:
+        """Return the same trainer with its relative paths taken from a folder."""
+        files = tuple(replace(file, path=str(folder / file.path)) for file in self.pairs)
+        return replace(self, pairs=files)
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Train, from the beginning or from a checkpoint."""
+        settings = self._checked()
+        collector = skipgram.Collector()
+        used: set[str] = set()
+        for file in self.pairs:
+            progress(0.0, f"reading {Path(file.path).name}")
+            for pair in self._selected(file):
+                used.add(pair.source)
+                first, second = words(pair.first, file.first), words(pair.second, file.second)
+                collector.add([(file.first, first), (file.second, second)])
+        corpus = collector.corpus(self.min_count, self.seed)
+        vectors = skipgram.train(corpus, settings, progress=progress, checkpoint=checkpoint)
+        files = ", ".join(Path(file.path).name for file in self.pairs)
+        named = ", ".join(sorted(used - {""}))
+        return WordSpace.from_words(
+            self.name,
+            corpus.words,
+            vectors,
+            source=f"BIVCD on {files}" + (f" ({named})" if named else ""),
+            licence=self.licence or f"terms of its material: {named or files}",
+        )
+
+    def _checked(self) -> skipgram.Settings:
+        if not self.pairs:
+            raise InputError("pairs names no file; add a [[pairs]] with path, first and second.")
+        for file in self.pairs:
+            skipgram.check_language(file.first)
+            skipgram.check_language(file.second)
+            if file.first == file.second:
+                raise InputError(f"{file.path}: both sides are {file.first!r}.")
+        if self.limit is not None and self.limit < 1:
+            raise InputError(f"limit must be at least 1, not {self.limit}.")
+        return skipgram.Settings(
+            dim=self.dim,
+            window=self.window,
+            negatives=self.negatives,
+            epochs=self.epochs,
+            subsample=self.subsample,
+            rate=self.rate,
+            seed=self.seed,
+            threads=self.threads,
+            shuffle=True,
+        )
+
+    def _selected(self, file: PairFile) -> Iterator[Pair]:
+        pairs = read_pairs(file.path)
+        if self.sources:
+            known = sorted({pair.source for pair in pairs})
+            pairs = [pair for pair in pairs if pair.source in self.sources]
+            if not pairs:
+                raise InputError(
+                    f"{file.path}: no pair of {', '.join(self.sources)}; "
+                    f"its sources are {', '.join(known)}."
+                )
+        if self.limit is None or len(pairs) <= self.limit:
+            return iter(pairs)
+        drawn = np.random.default_rng(self.seed).choice(len(pairs), self.limit, replace=False)
+        return (pairs[i] for i in sorted(drawn.tolist()))

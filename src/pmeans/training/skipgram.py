@@ -1,0 +1,258 @@
+"""Word vectors by skip-gram: from words to ids, the epochs, and the state in between.
+
+The engine is `pmeans.kernels.train_skipgram`; here is what surrounds it. A corpus is one array of
+ids in memory, its sentences in random order, since files come sorted by source and the learning
+rate falls on the way. What is drawn at random depends on the seed, the epoch and the sentence
+alone, so a training may stop after any block of sentences and go on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pmeans import kernels
+from pmeans.errors import InputError
+from pmeans.kernels.skipgram import BLOCK, SkipGramJob
+from pmeans.training.trainer import Checkpoint, Progress
+from pmeans.types import Array, Floats, Ids, Ints
+
+LONGEST = 256
+"""Longer sentences are cut: a word is composed of its subwords once a sentence."""
+
+_LAST_RATE = 1e-4
+_BLOCK_TOKENS = 250_000
+_CHECKPOINT_TOKENS = 40_000_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train.
+
+    Attributes:
+        dim: Length of a vector.
+        window: The furthest distance of two words that meet.
+        negatives: Random words a centre word.
+        epochs: Passes over the corpus.
+        subsample: Words of a larger share than this are used less often, as word2vec has it.
+        rate: First learning rate.
+        seed: Of everything that is drawn.
+        threads: More than one are faster, and no longer give the same bytes each time.
+        shuffle: Whether the words of a sentence are put in another order in each epoch.
+    """
+
+    dim: int
+    window: int
+    negatives: int
+    epochs: int
+    subsample: float
+    rate: float
+    seed: int
+    threads: int
+    shuffle: bool
+
+    def __post_init__(self) -> None:
+        for name in ("dim", "window", "negatives", "epochs", "threads"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        for name in ("subsample", "rate"):
+            if not 0 < getattr(self, name) <= 1:
+                raise InputError(f"{name} must lie between 0 and 1, not {getattr(self, name)}.")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"the seed must be a whole number from 0 on, not {self.seed}.")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Sentences as ids.
+
+    Attributes:
+        words: The words of each language, the most frequent first; ids number them through.
+        counts: How often each occurs, (n_words,).
+        ids: (n_tokens,) int32.
+        offsets: Sentence borders, (n_sentences + 1,) int64.
+    """
+
+    words: dict[str, list[str]]
+    counts: Ints
+    ids: Ids
+    offsets: Ints
+
+
+def check_language(lang: str) -> None:
+    """Refuse what is no language code."""
+    if not re.fullmatch("[a-z]{2,3}", lang):
+        raise InputError(f"{lang!r} is no language code (ISO 639), such as 'en' or 'de'.")
+
+
+class Collector:
+    """Takes sentences of words that are keyed by language, and makes a `Corpus` of them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, dict[str, int]] = defaultdict(dict)
+        self._n_words = 0
+        self._ids = array("i")
+        self._lengths = array("q")
+
+    def add(self, parts: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Add one sentence, given as language and words of each of its parts."""
+        before = len(self._ids)
+        for lang, words in parts:
+            seen = self._seen[lang]
+            for word in words:
+                if word not in seen:
+                    seen[word] = self._n_words
+                    self._n_words += 1
+                self._ids.append(seen[word])
+        self._lengths.append(len(self._ids) - before)
+
+    def corpus(self, min_count: int, seed: int) -> Corpus:
+        """Return the corpus without words that occur less than ``min_count`` times."""
+        ids = np.frombuffer(self._ids, dtype=np.int32) if self._ids else np.empty(0, np.int32)
+        counts = np.bincount(ids, minlength=self._n_words)
+        new_id = np.full(self._n_words, -1, dtype=np.int32)
+        words: dict[str, list[str]] = {}
+        order: list[int] = []
+        for lang, seen in self._seen.items():
+            frequent = [(word, i) for word, i in seen.items() if counts[i] >= min_count]
+            frequent.sort(key=lambda entry: (-counts[entry[1]], entry[0]))
+            words[lang] = [word for word, _ in frequent]
+            order += [i for _, i in frequent]
+        if len(order) < 2 or not all(words.values()):
+            lacking = [lang for lang, some in words.items() if not some] or ["all languages"]
+            raise InputError(
+                f"too little text: fewer than 2 words of {', '.join(lacking)} occur "
+                f"{min_count} times, in {len(ids):,} words of text. Give more text, or a smaller "
+                "min_count."
+            )
+        new_id[order] = np.arange(len(order), dtype=np.int32)
+        kept = new_id[ids]
+        sentence = np.repeat(np.arange(len(self._lengths)), self._lengths)[kept >= 0]
+        kept = kept[kept >= 0]
+        lengths = np.bincount(sentence, minlength=len(self._lengths))
+        return Corpus(words, counts[order], *_shuffled(kept, lengths, seed))
+
+
+def _shuffled(ids: Ids, lengths: Ints, seed: int) -> tuple[Ids, Ints]:
+    """Put sentences in random order, and cut those that are too long."""
+    rank = np.empty(len(lengths), dtype=np.int64)
+    rank[np.random.default_rng(seed).permutation(len(lengths))] = np.arange(len(lengths))
+    order = np.argsort(np.repeat(rank, lengths), kind="stable")
+    position = (np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths))[order]
+    cuts = np.flatnonzero(position % LONGEST == 0)
+    return ids[order], np.append(cuts, len(ids)).astype(np.int64)
+
+
+def train(
+    corpus: Corpus,
+    settings: Settings,
+    *,
+    progress: Progress,
+    checkpoint: Path | None,
+    pieces: tuple[Ids, Ints] | None = None,
+    n_rows: int | None = None,
+) -> Floats:
+    """Train vectors, from the beginning or from a checkpoint.
+
+    Args:
+        corpus: The sentences.
+        settings: How.
+        progress: Told the share that is done.
+        checkpoint: Where the state is kept at the end of every epoch, or more often in long ones.
+        pieces: Rows that each word is the mean of, and their borders; None where word i is row i.
+        n_rows: How many rows there are, if words are made of pieces.
+
+    Returns:
+        (n_rows, dim), or (n_words, dim).
+    """
+    rows, borders = pieces or (None, None)
+    coin, alias = alias_table(corpus.counts**0.75)
+    job = SkipGramJob(
+        ids=corpus.ids,
+        offsets=corpus.offsets,
+        keep=_kept(corpus.counts, settings.subsample),
+        coin=coin,
+        alias=alias,
+        window=settings.window,
+        negatives=settings.negatives,
+        epochs=settings.epochs,
+        rate=settings.rate,
+        last_rate=min(_LAST_RATE, settings.rate),
+        seed=settings.seed,
+        shuffle=settings.shuffle,
+        pieces=rows,
+        borders=borders,
+    )
+    state = Checkpoint(checkpoint, _identity(corpus, settings, n_rows))
+    kept = state.load()
+    if kept is None:
+        inputs, outputs = _first(n_rows or len(corpus.counts), len(corpus.counts), settings)
+        epoch = sentence = 0
+    else:
+        inputs, outputs = kept[0]["inputs"], kept[0]["outputs"]
+        epoch, sentence = kept[1]["epoch"], kept[1]["sentence"]
+    n_tokens, n_sentences = len(corpus.ids), len(corpus.offsets) - 1
+    saved = int(corpus.offsets[sentence])
+    while epoch < settings.epochs:
+        target = corpus.offsets[sentence] + _BLOCK_TOKENS
+        end = min(n_sentences, int(np.searchsorted(corpus.offsets, target)))
+        kernels.train_skipgram(job, inputs, outputs, epoch, sentence, end, settings.threads)
+        sentence = end
+        done = int(corpus.offsets[end])
+        progress((epoch + done / n_tokens) / settings.epochs, f"epoch {epoch + 1}")
+        if end == n_sentences:
+            epoch, sentence, done = epoch + 1, 0, 0
+        if sentence == 0 or done - saved >= _CHECKPOINT_TOKENS:
+            saved = done
+            arrays = {"inputs": inputs, "outputs": outputs}
+            state.save(arrays, {"epoch": epoch, "sentence": sentence})
+    return np.ascontiguousarray(inputs[:, : settings.dim])
+
+
+def _identity(corpus: Corpus, settings: Settings, n_rows: int | None) -> object:
+    material = hashlib.sha256(repr(corpus.words).encode("utf-8", "surrogatepass"))
+    material.update(corpus.ids.tobytes())
+    material.update(corpus.offsets.tobytes())
+    return settings, n_rows, material.hexdigest()
+
+
+def _first(n_rows: int, n_words: int, settings: Settings) -> tuple[Floats, Floats]:
+    """Return word2vec's first matrices, padded with columns of zeros that stay zeros."""
+    dim, width = settings.dim, -(-settings.dim // BLOCK) * BLOCK
+    inputs = np.zeros((n_rows, width), dtype=np.float32)
+    drawn = np.random.default_rng(settings.seed).random((n_rows, dim), dtype=np.float32)
+    inputs[:, :dim] = (drawn - np.float32(0.5)) / np.float32(dim)
+    return inputs, np.zeros((n_words, width), dtype=np.float32)
+
+
+def _kept(counts: Ints, threshold: float) -> Array:
+    """Return word2vec's chance that an occurrence is used, out of 2**32."""
+    limit = threshold * counts.sum()
+    chance = (np.sqrt(counts / limit) + 1) * limit / counts
+    return (np.minimum(chance, 1) * 2**32).astype(np.uint64)
+
+
+def alias_table(weights: Array) -> tuple[Array, Ids]:
+    """Return Walker's table for drawing in proportion to weights: coins out of 2**32, and aliases.
+
+    A column is drawn evenly; a coin decides between it and its alias.
+    """
+    n = len(weights)
+    share = weights / weights.sum() * n
+    coin, alias = np.ones(n), np.arange(n, dtype=np.int32)
+    small = np.flatnonzero(share < 1).tolist()
+    large = np.flatnonzero(share >= 1).tolist()
+    while small and large:
+        low, high = small.pop(), large[-1]
+        coin[low], alias[low] = share[low], high
+        share[high] -= 1 - share[low]
+        if share[high] < 1:
+            small.append(large.pop())
+    return (coin * 2**32).astype(np.uint64), alias
