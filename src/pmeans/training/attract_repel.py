@@ -1,0 +1,54 @@
+"""Attract-Repel (Mrkšić et al. 2017): synonyms and translations together, antonyms apart.
+
+Distributional vectors put *cheap* beside *expensive*. Lists of word pairs, of one language or
+across languages, correct a finished space: `pmeans.training.specialise` has the objective. For a
+space of several languages, pair files with two languages tie them together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pmeans.spaces.library import find_space
+from pmeans.spaces.space import WordSpace
+from pmeans.training.constraints import PairFile, gather
+from pmeans.training.specialise import Objective, path_beside
+from pmeans.training.trainer import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttractRepel(Objective):
+    """Specialise a space by pair files.
+
+    Attributes:
+        name: What the new space is called.
+        space: The space to start from: an installed name, or a path.
+        attract: Synonyms, translations.
+        repel: Antonyms; they win over ``attract``.
+        without: Pairs to leave out of both, such as those of a similarity test.
+    """
+
+    name: str
+    space: str
+    attract: tuple[PairFile, ...]
+    repel: tuple[PairFile, ...] = ()
+    without: tuple[PairFile, ...] = ()
+
+    def beside(self, folder: Path) -> AttractRepel:
+        """Return the same trainer with its relative paths taken from a folder."""
+        attract, repel, without = (
+            tuple(file.beside(folder) for file in files)
+            for files in (self.attract, self.repel, self.without)
+        )
+        space = path_beside(self.space, folder)
+        return replace(self, space=space, attract=attract, repel=repel, without=without)
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Return the specialised space; the same bytes for the same seed and material."""
+        space = find_space(self.space)
+        constraints = gather(space, self.attract, self.repel, self.without)
+        progress(0.0, f"{constraints} from {space.name}")
+        return self.specialise(
+            space, constraints, name=self.name, progress=progress, checkpoint=checkpoint
+        )

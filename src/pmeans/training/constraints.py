@@ -1,0 +1,140 @@
+"""Pairs of words that should come closer or move apart, as rows of a word space.
+
+A pair file has a word in each of its first two columns, split by tabs or, where there are none, by
+blanks; further columns and a line of headings do no harm, so that the pairs of a similarity test
+can be named too. A pair has no direction, and each is kept once. A pair that is asked both to
+attract and to repel repels: lists of synonyms are long and loose, lists of antonyms are short and
+made by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import ConfigError, FormatError
+from pmeans.kernels import index
+from pmeans.spaces.space import WordSpace
+from pmeans.training.corpus import read_lines
+from pmeans.types import Ints
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """A file of word pairs.
+
+    Attributes:
+        path: Text, possibly compressed (.gz, .bz2, .xz).
+        languages: The language of both columns, or that of each.
+    """
+
+    path: str
+    languages: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.languages) not in (1, 2):
+            raise ConfigError(
+                f"{self.path}: languages {list(self.languages)}; name one for both columns, or two."
+            )
+
+    def beside(self, folder: Path) -> PairFile:
+        """Return the same file with its relative path taken from a folder."""
+        return replace(self, path=str(folder / self.path))
+
+    def read(self) -> list[tuple[str, str]]:
+        """Return the pairs of words, in the order of the file."""
+        pairs = []
+        for number, line in enumerate(read_lines(self.path), 1):
+            # Line ends of the Macintosh of old are in use: the German SimLex-999 has them.
+            for row in filter(str.strip, line.split("\r")):
+                columns = row.split("\t") if "\t" in row else row.split()
+                if len(columns) < 2:
+                    raise FormatError(f"{self.path}, line {number:,}: {row!r} is not two words.")
+                pairs.append((columns[0].strip(), columns[1].strip()))
+        return pairs
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a space is asked for.
+
+    Attributes:
+        attract: Rows of the words that should be close, (n, 2) int64, each pair once.
+        repel: Rows of the words that should be far apart, (n, 2) int64.
+        left_out: How many pairs of either kind were taken out because they are tested on.
+    """
+
+    attract: Ints
+    repel: Ints
+    left_out: int = 0
+
+    def __str__(self) -> str:
+        told = f"{len(self.attract):,} attract and {len(self.repel):,} repel pairs"
+        return f"{told}, {self.left_out:,} left out" if self.left_out else told
+
+
+def gather(
+    space: WordSpace,
+    attract: Sequence[PairFile],
+    repel: Sequence[PairFile],
+    without: Sequence[PairFile] = (),
+) -> Constraints:
+    """Read pair files, and keep what says something about two different words of the space.
+
+    Args:
+        space: Words are looked up with its treatment of case; a pair with an unknown word goes.
+        attract: Synonyms, translations.
+        repel: Antonyms.
+        without: Pairs that must be in neither, such as those that the space is tested on.
+    """
+    return clean(len(space), *(_rows(space, files) for files in (attract, repel, without)))
+
+
+def clean(n_words: int, attract: Ints, repel: Ints, without: Ints) -> Constraints:
+    """Drop identical words, repetitions, contradictions and the pairs to do without.
+
+    Args:
+        n_words: Number of rows of the space.
+        attract: (n, 2) rows, and so are the others.
+        repel: Wins over ``attract``.
+        without: Pairs that must be in neither.
+    """
+    near, far, tested = (_keys(pairs, n_words) for pairs in (attract, repel, without))
+    near = np.setdiff1d(near, far, assume_unique=True)
+    kept = [np.setdiff1d(keys, tested, assume_unique=True) for keys in (near, far)]
+    left_out = len(near) + len(far) - len(kept[0]) - len(kept[1])
+    near, far = (np.stack(np.divmod(keys, n_words), axis=1) for keys in kept)
+    return Constraints(near, far, left_out)
+
+
+def _keys(pairs: Ints, n_words: int) -> Ints:
+    """Return one number for each distinct pair of different words, sorted."""
+    low, high = pairs.min(axis=1), pairs.max(axis=1)
+    return np.unique((low * n_words + high)[low != high])
+
+
+def _rows(space: WordSpace, files: Sequence[PairFile]) -> Ints:
+    """Return the rows of the pairs whose words the space has, (n, 2)."""
+    found = [np.empty((0, 2), dtype=np.int64)]
+    for file in files:
+        columns = list(zip(*file.read(), strict=True)) or [(), ()]
+        languages = (*file.languages, *file.languages)[:2]
+        sides = [
+            rows_of(space, words, lang) for words, lang in zip(columns, languages, strict=True)
+        ]
+        both = np.stack(sides, axis=1)
+        found.append(both[(both >= 0).all(axis=1)])
+    return np.concatenate(found)
+
+
+def rows_of(space: WordSpace, words: Sequence[str], lang: str) -> Ints:
+    """Return each word's row, or -1, with the space's treatment of case, (n,)."""
+    table = space.table(lang)
+    lowered = [word.lower() for word in words]
+    number = index.find(table, lowered if space.case == "lower" else words)
+    if space.case == "cased-then-lower":
+        number = np.where(number < 0, index.find(table, lowered), number)
+    return np.where(number < 0, -1, number + table.start)

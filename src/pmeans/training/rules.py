@@ -1,0 +1,150 @@
+"""Morphology of English, German and French as tables (`pmeans.training.morphology`).
+
+The kinds of affixes are those of Vulić et al. (2017); which stems and endings each may meet was
+found by reading what the rules bring up from lists of common words. Left out, because too much of
+what it finds is wrong: the German umlaut, strong verbs, the French *a-* and *dé-* on stems that are
+not named, the English *in-* on words without an ending of adjectives.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from pmeans.training.morphology import Morphology, Rule
+
+
+def _negated(prefix: str, *stems: str) -> tuple[Rule, ...]:
+    """Put a prefix before words that begin with one of these stems."""
+    return tuple(Rule(f"{stem}*", (f"{prefix}{stem}*",)) for stem in stems)
+
+
+def _latin(prefixes: dict[str, str], endings: str) -> tuple[Rule, ...]:
+    """Put in-, im-, il-, ir- before words of one of these endings, by their first letter."""
+    return tuple(
+        Rule(f"{first}*{ending}", (f"{prefix}{first}*{ending}",), length=5)
+        for (first, prefix), ending in product(prefixes.items(), endings.split())
+    )
+
+
+_ASSIMILATED = {"m": "im", "p": "im", "b": "im", "l": "il", "r": "ir"}
+_IN = dict.fromkeys("acdefghjoqstuv", "in") | _ASSIMILATED
+
+_ENGLISH = Morphology(
+    inflections=(
+        Rule("*", ("*s", "*'s", "*s'")),
+        Rule("*", ("*ed", "*ing"), least=2),
+        Rule("*e", ("*ed", "*ing"), least=2),
+        Rule("*y", ("*ies", "*ied")),
+        *(Rule(f"*{end}", (f"*{end}es",)) for end in ("s", "x", "z", "ch", "sh", "o")),
+        *(
+            Rule(f"*{end}", (f"*{2 * end}ed", f"*{2 * end}ing"), least=2, length=3)
+            for end in "bdglmnprt"
+        ),
+    ),
+    oppositions=(
+        Rule("*", ("un*", "non*", "non-*", "anti*", "anti-*")),
+        Rule("*", ("mis*",), length=5),
+        *_negated("dis", *"aeiou", "h", "belie", "comfort", "connect", "conten", "continu"),
+        *_negated("dis", "courag", "credit", "like", "loyal", "proportion", "qualif", "regard"),
+        *_negated("dis", "respect", "satisf", "similar", "trust"),
+        *_latin(_IN, "able ably ible ibly ility ive ively ent ently ence ency ant antly ance"),
+        *_latin(_IN, "al ally ality ate ately acy ite itely ete etely ect ectly ous ously"),
+        *_latin(_IN, "ane ure ured urity ar arly arity ess fect fectly fection proper"),
+        Rule("*ful", ("*less",), length=6),
+        Rule("*fully", ("*lessly",), length=8),
+    ),
+    never=(
+        "under", "unless", "union", "unit", "antics", "disease", "disaster", "mistaken",
+        "inhabit", "invaluabl", "inflammab", "immigra", "important", "importance", "interna",
+        "inform", "inherit", "instant", "intent", "invest", "implant", "impress", "incense",
+        "antibodies", "missions", "mistress", "mission", "dishes", "miscarriage",
+        "disappoint",
+    ),
+)  # fmt: skip
+
+_ADJECTIVE = ("e", "en", "em", "er", "es")
+
+_GERMAN = Morphology(
+    inflections=(
+        Rule("*", tuple(f"*{end}" for end in _ADJECTIVE), least=4),
+        Rule("*e", ("*en", "*em", "*er", "*es"), least=4, length=5),
+        Rule("*", ("*s", "*es"), length=5),
+        Rule("*e", ("*en",), length=5),
+        *(Rule(f"*{end}", (f"*{end}n",), length=5) for end in ("er", "el")),
+        *(
+            Rule(f"*{end}", (f"*{end}en",), length=6)
+            for end in ("ung", "heit", "keit", "schaft", "ion", "tät", "ist", "ent")
+        ),
+        Rule("*in", ("*innen",), length=6),
+        Rule("*nis", ("*nisse", "*nissen", "*nisses"), length=6),
+        Rule("*en", ("*e", "*t", "*st", "*te", "*ten", "*test", "*end", "ge*t"), 3, 5),
+        Rule("*en", ("*e", "*et", "*est", "*ete", "*eten", "*end", "ge*et"), 3, 5),
+    ),
+    oppositions=(
+        Rule("*", ("un*", "nicht*", "nicht-*", "miss*", "miß*", "anti*", "anti-*"), length=5),
+        *_negated("in", "akti", "akzeptab", "direkt", "diskret", "effizien", "formell", "homogen"),
+        *_negated("in", "human", "kompatib", "kompeten", "konsequen", "konsisten", "korrekt"),
+        *_negated("in", "offiziell", "stabil", "toleran", "varian", "transparen"),
+        *_negated("il", "legal", "legitim", "liberal", "loyal"),
+        *_negated("ir", "rational", "regulär", "relevan", "real", "reversib", "reparab"),
+        *_negated("im", "materiell", "mobil", "potent"),
+        *(Rule(f"*voll{end}", (f"*los{end}",), length=7) for end in ("", *_ADJECTIVE)),
+    ),
+    never=(
+        "unter", "unfall", "unfäll", "ungar", "unwetter", "unkosten", "unmenge", "union", "unzahl",
+        "ungeheuer", "unserer", "unseren", "unsere", "unisono", "unrat", "untat", "unkraut",
+        "unheimlich", "mission",
+    ),
+)  # fmt: skip
+
+_FRENCH = Morphology(
+    inflections=(
+        Rule("*", ("*s",)),
+        Rule("*é", ("*ée", "*és", "*ées"), least=2),
+        *(
+            Rule(f"*{end}", (f"*{end}e", f"*{end}es"), length=5)
+            for end in ("ant", "ent", "ain", "ais", "ois", "and", "ard", "al", "in", "ct", "ert")
+        ),
+        *(
+            Rule(f"*{end}", (f"*{feminine}", f"*{feminine}s"), length=5)
+            for end, feminine in (
+                ("el", "elle"), ("en", "enne"), ("eux", "euse"), ("if", "ive"), ("teur", "trice"),
+                ("eur", "euse"), ("er", "ère"), ("et", "ète"), ("on", "onne"),
+            )
+        ),
+        Rule("*al", ("*aux",), length=5),
+        Rule("*eau", ("*eaux",)),
+        Rule("*er", ("*e", "*es", "*ent", "*ons", "*ez", "*ais", "*ait", "*aient", "*a", "*èrent",
+                     "*é", "*ée", "*és", "*ées", "*ant", "*era", "*erait", "*eront"), 4, 5),
+        Rule("*ger", ("*geait", "*geant", "*geons", "*gea"), 1, 5),
+        Rule("*cer", ("*çait", "*çant", "*çons", "*ça"), 1, 5),
+        Rule("*ir", ("*i", "*is", "*it", "*issent", "*issait", "*issant", "*ira"), 3, 5),
+        Rule("*dre", ("*d", "*ds", "*du", "*due", "*dait", "*dent", "*dant", "*dra"), 3, 6),
+    ),
+    oppositions=(
+        Rule("*", ("non-*", "anti*", "anti-*")),
+        Rule("*", ("mal*",), length=5),
+        *_negated("dés", *"aeéhiouœ"),
+        *_negated("dé", "bloqu", "centralis", "charg", "chiffr", "class", "coll", "connect"),
+        *_negated("dé", "courag", "croiss", "favorab", "favoris", "form", "mobilis", "moralis"),
+        *_negated("dé", "peupl", "plais", "plaire", "raisonnab", "stabilis", "valoris"),
+        *_latin(_IN, "able ables ible ibles if ifs ive ives ité itude ence ance ement amment"),
+        *_latin(_IN, "ent ente ents entes ant ante ants antes el elle els elles al ale aux ales"),
+        *_negated("in", "achev", "attendu", "certain", "complet", "complèt", "connu", "correct"),
+        *_negated("in", "direct", "discret", "exact", "fidèl", "humain", "juste", "justice"),
+        *_negated("in", "soumis", "suffisa", "utile", "égal", "habitué"),
+        *_negated("im", "mobil", "moral", "parfait", "poli", "populaire", "pur", "précis", "prévu"),
+        *_negated("il", "légal", "légitim", "limité", "logique", "lisib"),
+        *_negated("ir", "rationnel", "régul", "réel", "responsab", "respect"),
+        *_negated("a", "normal", "moral", "politique", "symétri", "typique"),
+    ),
+    never=(
+        "inhabit", "inflammab", "immigra", "important", "importance", "impression", "incident",
+        "instant", "intent", "inform", "invent", "désert", "désastre", "désign", "désir", "désol",
+        "impos", "immobili", "invers", "indifféren", "anticorps", "malentend", "malaise",
+        "incite", "implant", "inval", "incess",
+    ),
+)  # fmt: skip
+
+MORPHOLOGY = {"en": _ENGLISH, "de": _GERMAN, "fr": _FRENCH}
+"""Rules by language."""
