@@ -141,7 +141,7 @@ _FRENCH = Morphology(
     never=(
         "inhabit", "inflammab", "immigra", "important", "importance", "impression", "incident",
         "instant", "intent", "inform", "invent", "désert", "désastre", "désign", "désir", "désol",
-        "impos", "immobili", "invers", "indifféren", "anticorps", "malentend", "malaise",
+        "imposa", "impose", "immobili", "invers", "indifféren", "anticorps", "malentend", "malaise",
         "incite", "implant", "inval", "incess",
     ),
 )  # fmt: skip

@@ -15,7 +15,8 @@ for either kind of pair, as there. The authors' program also draws some of the t
 gradients at 2, which their paper does not mention; this one does neither.
 
 All of a batch is one (words, words) matrix of cosines, and the gradient is one more product: the
-slopes at the few cosines that cost something are a matrix of the same shape. A step of 50 pairs takes about half a millisecond.
+slopes at the few cosines that cost something are a matrix of the same shape. A step of 50 pairs
+takes about half a millisecond.
 """
 
 from __future__ import annotations
