@@ -1,0 +1,139 @@
+"""Canonical correlation: two languages into the directions in which their words agree most.
+
+The paper's baseline for mapping spaces, "CCA on word alignments of the same text" (Faruqui and Dyer
+2014): word pairs that the aligner links, each counted as often as it is linked. With covariances
+``Cxx + ridge``, ``Cyy + ridge`` and Cxy of the pairs, the decomposition ``Cxx^-1/2 Cxy Cyy^-1/2 =
+U S V'`` gives the maps ``A = Cxx^-1/2 U`` and ``B = Cyy^-1/2 V``, cut after `dim` directions.
+
+The canonical space belongs to the two languages. With one other language, both are mapped into it.
+With several there would be a different pivot for each; every other language is instead mapped into
+its canonical space and from there back by the (pseudo-)inverse of the pivot's map, and the pivot's
+vectors stay as they are. A closed form: nothing is random, and no state is kept but the aligner's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.spaces.space import WordSpace
+from pmeans.training.lexicon import (
+    AlignerState,
+    Other,
+    join,
+    known,
+    open_language,
+    space_beside,
+    vectors_of,
+)
+from pmeans.training.procrustes import check_languages, within
+from pmeans.training.trainer import Progress
+from pmeans.types import Array
+
+
+class Maps(NamedTuple):
+    """What `canonical` fits: ``(x - x_mean) @ a`` and ``(y - y_mean) @ b`` correlate most."""
+
+    x_mean: Array  # (x_dim,)
+    y_mean: Array  # (y_dim,)
+    a: Array  # (x_dim, dim)
+    b: Array  # (y_dim, dim)
+    correlations: Array  # (dim,), falling
+
+
+@dataclass(frozen=True)
+class Cca:
+    """Languages mapped by canonical correlation with a pivot.
+
+    Attributes:
+        name: Of the space to be made.
+        space: Name or file of the pivot's space.
+        others: The languages to map, each with its space and word pairs.
+        dim: Canonical directions to keep.
+        lang: The pivot.
+        ridge: Added to the variances, as a share of their mean.
+    """
+
+    name: str
+    space: str
+    others: tuple[Other, ...]
+    dim: int
+    lang: str = "en"
+    ridge: float = 1e-3
+
+    def beside(self, folder: Path) -> Cca:
+        """Return the same trainer with its relative paths taken from a folder."""
+        others = tuple(other.beside(folder) for other in self.others)
+        return replace(self, space=space_beside(folder, self.space), others=others)
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Fit the maps of each language, and put all languages into one space."""
+        check_languages(self.lang, self.others)
+        pivot = open_language(self.space, self.lang)
+        goal = vectors_of(pivot, self.lang)
+        parts = []
+        state = AlignerState(checkpoint, self, [other.text for other in self.others])
+        for i, other in enumerate(self.others):
+            share = i / len(self.others)
+            space = open_language(other.space, other.lang)
+            pairs = other.pairs(self.lang, state, within(progress, share, len(self.others)))
+            x, y, weights = known(pairs, (pivot, self.lang), (space, other.lang))
+            vectors = vectors_of(space, other.lang)
+            progress(share, f"correlating {other.lang} by {len(x):,} word pairs")
+            maps = canonical(goal[x], vectors[y], weights, self.dim, self.ridge)
+            mapped = (vectors - maps.y_mean) @ maps.b
+            if len(self.others) == 1:
+                goal = (goal - maps.x_mean) @ maps.a
+            else:
+                mapped = mapped @ np.linalg.pinv(maps.a) + maps.x_mean
+            parts.append((space, other.lang, mapped))
+        progress(1.0, "correlated")
+        names = ", ".join(space.name for space, _, _ in parts)
+        source = f"{pivot.name} and {names} by canonical correlation"
+        return join(self.name, [(pivot, self.lang, goal), *parts], source)
+
+
+def canonical(x: Array, y: Array, weights: Array, dim: int, ridge: float) -> Maps:
+    """Fit the maps into the canonical space of paired rows.
+
+    Args:
+        x: (n_pairs, x_dim).
+        y: (n_pairs, y_dim).
+        weights: How much each pair counts, (n_pairs,).
+        dim: Directions to keep.
+        ridge: Added to the variances, as a share of their mean.
+
+    Raises:
+        InputError: `dim` is more than the narrower side has, or there are no more pairs than it.
+    """
+    widest = min(x.shape[1], y.shape[1])
+    if not 1 <= dim <= widest:
+        raise InputError(f"dim is {dim}, and the narrower space has {widest} columns.")
+    if len(x) <= dim:
+        raise InputError(
+            f"{len(x):,} word pairs with vectors are too few for {dim} canonical directions; "
+            "give more pairs or a smaller dim."
+        )
+    if not ridge > 0:
+        raise InputError(f"ridge is {ridge}; it must be above 0, or variances may vanish.")
+    shares = (weights / weights.sum())[:, None]
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    x_mean, y_mean = (shares * x).sum(axis=0), (shares * y).sum(axis=0)
+    x, y = x - x_mean, y - y_mean
+    x_root = _inverse_root((shares * x).T @ x, ridge)
+    y_root = _inverse_root((shares * y).T @ y, ridge)
+    u, correlations, v = np.linalg.svd(x_root @ ((shares * x).T @ y) @ y_root)
+    return Maps(x_mean, y_mean, x_root @ u[:, :dim], y_root @ v[:dim].T, correlations[:dim])
+
+
+def _inverse_root(covariance: Array, ridge: float) -> Array:
+    """Return ``(covariance + ridge * mean variance)^-1/2``."""
+    variances, directions = np.linalg.eigh(covariance)
+    mean = variances.mean()
+    if not mean > 0:
+        raise InputError("all vectors of the word pairs are the same; nothing can correlate.")
+    return (directions / np.sqrt(variances.clip(0) + ridge * mean)) @ directions.T

@@ -1,0 +1,148 @@
+"""Dictionary projection: a foreign word is the weighted mean of its translations' vectors.
+
+It needs no space of the other language, and gives it the pivot's geometry, as far as the dictionary
+goes; what has no entry has no vector. Entries come from dictionaries and from aligned text. A word
+may be rare in one and common in the other; see `Dictionary.weights`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.spaces.space import WordSpace
+from pmeans.training.lexicon import (
+    AlignerState,
+    WordPairs,
+    aligned_words,
+    open_language,
+    places,
+    read_dictionary,
+    space_beside,
+    vectors_of,
+)
+from pmeans.training.trainer import Progress
+from pmeans.types import Array, Floats, Ints
+
+_MULTIWORD = (" ", "_")
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """A language put into the space of another by its translations.
+
+    Attributes:
+        name: Of the space to be made.
+        space: Name or file of the pivot's space.
+        lang: The language to add.
+        files: Dictionaries of two columns: a word of the pivot, a word of the language.
+        text: Pairs of sentences to be aligned, the pivot first.
+        pivot: The language of the space that translations are in.
+        weights: Of a word's translations. ``"uniform"``: all the same. ``"frequency"``: the
+            inverse of their rank in the space, whose words must be sorted by frequency.
+            ``"alignment"``: how often the text has them, as a share of the word's links, plus an
+            equal share for each in the dictionaries; the two evidences count the same.
+    """
+
+    name: str
+    space: str
+    lang: str
+    files: tuple[str, ...] = ()
+    text: str | None = None
+    pivot: str = "en"
+    weights: Literal["uniform", "frequency", "alignment"] = "uniform"
+
+    def beside(self, folder: Path) -> Dictionary:
+        """Return the same trainer with its relative paths taken from a folder."""
+        return replace(
+            self,
+            space=space_beside(folder, self.space),
+            files=tuple(str(folder / file) for file in self.files),
+            text=None if self.text is None else str(folder / self.text),
+        )
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Average the translations of every word of the language."""
+        if not self.files and self.text is None:
+            raise InputError(f"nothing to learn {self.lang!r} from: name 'files' or a 'text'.")
+        if self.weights == "alignment" and self.text is None:
+            raise InputError("weights 'alignment' need a 'text' to be aligned.")
+        space = open_language(self.space, self.pivot)
+        if self.lang in space.tables:
+            raise InputError(f"the space {space.name!r} has {self.lang!r} already.")
+        listed = [_counted_once([read_dictionary(file) for file in self.files])]
+        if self.text is not None:
+            state = AlignerState(checkpoint, self, [self.text])
+            listed.append(aligned_words(self.text, (self.pivot, self.lang), state, progress))
+        if self.weights == "alignment":
+            listed = [_shares(pairs) for pairs in listed]
+        else:
+            listed = [_counted_once(listed)]
+        words, ids, rows, weights = self._known(space, listed)
+        vectors = vectors_of(space, self.pivot)
+        if self.weights == "frequency":
+            weights = weights / (rows + 1)
+        means = _means(vectors, ids, rows, weights, len(words))
+        progress(1.0, f"{len(words):,} words of {self.lang} projected")
+        return WordSpace.from_words(
+            self.name,
+            {self.pivot: list(space.words(self.pivot)), self.lang: words},
+            np.concatenate([vectors, means]),
+            case=space.case,
+            source=f"{space.name} projected to {self.lang} by dictionary",
+            licence=space.licence,
+        )
+
+    def _known(
+        self, space: WordSpace, listed: list[WordPairs]
+    ) -> tuple[list[str], Ints, Ints, Array]:
+        """Return the language's words, and for each known pair its word, its row, its weight."""
+        first = [word for pairs in listed for word in pairs.first]
+        second = [word for pairs in listed for word in pairs.second]
+        weights = np.concatenate([pairs.weights for pairs in listed])
+        rows = places(space, self.pivot, first)
+        # Text is looked up word by word: a row for several would never be found.
+        single = [not any(mark in word for mark in _MULTIWORD) for word in second]
+        kept = np.flatnonzero((rows >= 0) & np.array(single))
+        if not len(kept):
+            raise InputError(
+                f"none of the {len(first):,} translations is a word of {space.name!r} "
+                f"({self.pivot}). Are the columns the other way round?"
+            )
+        words: dict[str, int] = {}
+        ids = [words.setdefault(second[i], len(words)) for i in kept.tolist()]
+        return list(words), np.array(ids, dtype=np.int64), rows[kept], weights[kept]
+
+
+def _counted_once(listed: list[WordPairs]) -> WordPairs:
+    """Return every pair of words once, with weight 1."""
+    pairs = list(
+        dict.fromkeys(pair for each in listed for pair in zip(each.first, each.second, strict=True))
+    )
+    return WordPairs([a for a, _ in pairs], [b for _, b in pairs], np.ones(len(pairs)))
+
+
+def _shares(pairs: WordPairs) -> WordPairs:
+    """Let the weights of each second word's pairs add up to 1."""
+    ids: dict[str, int] = {}
+    owner = np.array([ids.setdefault(word, len(ids)) for word in pairs.second], dtype=np.int64)
+    totals = np.bincount(owner, pairs.weights, minlength=len(ids))
+    return pairs._replace(weights=pairs.weights / totals[owner])
+
+
+def _means(vectors: Floats, ids: Ints, rows: Ints, weights: Array, n: int) -> Floats:
+    """Return the weighted mean of each word's rows, (n, dim)."""
+    order = np.argsort(ids, kind="stable")
+    ids, rows, weights = ids[order], rows[order], weights[order]
+    starts = np.flatnonzero(np.diff(ids, prepend=-1))
+    means = np.empty((n, vectors.shape[1]), dtype=np.float32)
+    totals = np.add.reduceat(weights, starts)
+    # Column by column, as a table of all pairs would be many times larger than the space.
+    for column in range(vectors.shape[1]):
+        weighted = vectors[rows, column] * weights
+        means[:, column] = np.add.reduceat(weighted, starts) / totals
+    return means

@@ -1,0 +1,235 @@
+"""Word pairs that maps between languages are learned from.
+
+They come from dictionaries (two columns: a word of the pivot, a word of the other language), and
+from pairs of sentences by way of the aligner. Whatever their origin, they end as `WordPairs`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.kernels import index
+from pmeans.spaces.library import find_space
+from pmeans.spaces.space import WordSpace
+from pmeans.training import aligner
+from pmeans.training.corpus import Pair, read_lines, read_pairs, words
+from pmeans.training.trainer import Checkpoint, Progress
+from pmeans.types import Array, Ints
+
+ITERATIONS = 5
+RAREST = 2
+"""A pair that the aligner links less often is noise more often than not."""
+
+
+class WordPairs(NamedTuple):
+    """Translations: ``second[i]`` for ``first[i]``, and how much each counts, (n_pairs,)."""
+
+    first: list[str]
+    second: list[str]
+    weights: Array
+
+
+@dataclass(frozen=True)
+class Other:
+    """A language that is mapped to the pivot, and what the map is learned from.
+
+    Attributes:
+        space: Name or file of its word space; the pivot's if that is bilingual.
+        lang: Its language.
+        files: Dictionaries, two columns each.
+        text: Pairs of sentences, to be aligned.
+    """
+
+    space: str
+    lang: str
+    files: tuple[str, ...] = ()
+    text: str | None = None
+
+    def beside(self, folder: Path) -> Other:
+        """Return the same with relative paths taken from a folder."""
+        return replace(
+            self,
+            space=space_beside(folder, self.space),
+            files=tuple(str(folder / file) for file in self.files),
+            text=None if self.text is None else str(folder / self.text),
+        )
+
+    def pairs(self, pivot: str, state: AlignerState, progress: Progress) -> WordPairs:
+        """Return the word pairs: dictionary entries count 1, aligned words as often as linked."""
+        found = [read_dictionary(file) for file in self.files]
+        if self.text is not None:
+            found.append(aligned_words(self.text, (pivot, self.lang), state, progress))
+        if not found:
+            raise InputError(f"nothing to learn {self.lang!r} from: name 'files' or a 'text'.")
+        return WordPairs(
+            [word for pairs in found for word in pairs.first],
+            [word for pairs in found for word in pairs.second],
+            np.concatenate([pairs.weights for pairs in found]),
+        )
+
+
+def space_beside(folder: Path, space: str) -> str:
+    """Take a relative path of a space from a folder; a plain name stays one."""
+    is_path = "/" in space or space.endswith(".safetensors")
+    return str(folder / space) if is_path else space
+
+
+class AlignerState:
+    """The translation probabilities of every direction so far, kept after each step of EM."""
+
+    def __init__(self, path: Path | None, trainer: object, texts: Sequence[str | None]) -> None:
+        digests = [_digest(text) for text in texts if text is not None]
+        self._checkpoint = Checkpoint(path, (trainer, digests))
+        self._arrays, self._finished = self._checkpoint.load() or ({}, {})
+
+    def run(self, name: str, alignment: aligner.Alignment, advance: Callable[[int], None]) -> None:
+        """Bring one direction to `ITERATIONS`, from where it stood."""
+        if name in self._arrays:
+            alignment.probabilities = self._arrays[name]
+
+        def keep(finished: int, probabilities: Array) -> None:
+            self._arrays[name], self._finished[name] = probabilities, finished
+            self._checkpoint.save(self._arrays, self._finished)
+            advance(finished)
+
+        alignment.run(ITERATIONS, keep, self._finished.get(name, 0))
+
+
+def read_dictionary(path: str | Path) -> WordPairs:
+    """Read a dictionary of two columns, separated by a tab or by white space."""
+    first, second = [], []
+    for number, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t") if "\t" in line else line.split()
+        if len(columns) != 2:
+            raise FormatError(f"{path}, line {number:,}: {len(columns)} columns, expected 2.")
+        first.append(columns[0])
+        second.append(columns[1])
+    if not first:
+        raise InputError(f"{path}: the dictionary is empty.")
+    return WordPairs(first, second, np.ones(len(first)))
+
+
+def aligned_words(
+    path: str, langs: tuple[str, str], state: AlignerState, progress: Progress
+) -> WordPairs:
+    """Align pairs of sentences, and count the words linked in both directions."""
+    texts = read_pairs(path)
+    sides, vocabularies = zip(*(_side(texts, i, lang) for i, lang in enumerate(langs)), strict=True)
+    links = []
+    for i, direction in enumerate(("forward", "backward")):
+
+        def advance(finished: int, done: int = i, direction: str = direction) -> None:
+            share = (done + finished / ITERATIONS) / 2
+            progress(share, f"aligning {langs[1]} {direction}, {finished} of {ITERATIONS}")
+
+        # One after the other: the links of both at once would take twice the memory.
+        alignment = aligner.Alignment(sides[i], sides[1 - i])
+        state.run(f"{langs[1]}.{direction}", alignment, advance)
+        links.append(alignment.best())
+        del alignment
+    first, second, counts = aligner.mutual(sides[0], sides[1], links[0], links[1])
+    often = np.flatnonzero(counts >= RAREST)
+    if not len(often):
+        raise InputError(
+            f"{path}: no two words were linked {RAREST} times in {len(texts):,} pairs of "
+            "sentences; more text is needed."
+        )
+    return WordPairs(
+        [vocabularies[0][i] for i in first[often].tolist()],
+        [vocabularies[1][i] for i in second[often].tolist()],
+        counts[often].astype(np.float64),
+    )
+
+
+def _side(texts: list[Pair], which: int, lang: str) -> tuple[aligner.Sentences, list[str]]:
+    ids: dict[str, int] = {"": aligner.NULL}
+    lists = [
+        [ids.setdefault(word, len(ids)) for word in words((p.first, p.second)[which], lang)]
+        for p in texts
+    ]
+    return aligner.Sentences.of(lists), list(ids)
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""  # whoever reads it says why it cannot be read
+
+
+def open_language(name: str, lang: str) -> WordSpace:
+    """Open a space, and refuse one that does not have the language by name."""
+    space = find_space(name)
+    if lang not in space.tables:
+        raise LanguageError(
+            f"the space {space.name!r} has no language {lang!r}; "
+            f"it has {', '.join(map(repr, space.tables))}."
+        )
+    return space
+
+
+def vectors_of(space: WordSpace, lang: str) -> Array:
+    """Return all vectors of a language, (n_words, dim)."""
+    table = space.tables[lang]
+    return space.rows(slice(table.start, table.start + len(table)))
+
+
+def places(space: WordSpace, lang: str, words: list[str]) -> Ints:
+    """Return where words stand among those of a language, or -1, (n,); case as the space has it."""
+    table = space.tables[lang]
+    if space.case == "lower":
+        return index.find(table, [word.lower() for word in words])
+    found = index.find(table, words)
+    if space.case == "cased-then-lower":
+        lowered = index.find(table, [word.lower() for word in words])
+        found = np.where(found < 0, lowered, found)
+    return found
+
+
+def known(
+    pairs: WordPairs, first: tuple[WordSpace, str], second: tuple[WordSpace, str]
+) -> tuple[Ints, Ints, Array]:
+    """Return places and weights of the pairs whose two words have vectors, (n_known,) each."""
+    one, two = places(*first, pairs.first), places(*second, pairs.second)
+    both = (one >= 0) & (two >= 0)
+    if not both.any():
+        raise InputError(
+            f"none of the {len(both):,} word pairs has both words in {first[0].name!r} "
+            f"({first[1]}) and {second[0].name!r} ({second[1]}). "
+            "Are the columns the other way round?"
+        )
+    return one[both], two[both], pairs.weights[both]
+
+
+def join(
+    name: str, parts: Sequence[tuple[WordSpace, str, Array]], source: str, **rest: Any
+) -> WordSpace:
+    """Make one space of several languages.
+
+    Args:
+        name: What recipes call it.
+        parts: A space that gives the words, the language, and the new vectors, (n_words, dim).
+        source: How the space was made.
+        rest: Further attributes of the space.
+    """
+    cases = {space.case for space, _, _ in parts}
+    rest.setdefault(
+        "licence", "; ".join(dict.fromkeys(s.licence for s, _, _ in parts if s.licence))
+    )
+    return WordSpace.from_words(
+        name,
+        {lang: list(space.words(lang)) for space, lang, _ in parts},
+        np.concatenate([vectors for _, _, vectors in parts]),
+        # Spaces that treat case differently agree on trying both.
+        case=cases.pop() if len(cases) == 1 else "cased-then-lower",
+        source=source,
+        **rest,
+    )
