@@ -1,0 +1,249 @@
+"""The paper's projection: word spaces into one, trained on sentences and applied to words.
+
+Every language has one map, f(x) = tanh(xW + b), the pivot's shared by all files of pairs. A
+sentence is the mean of its known words; `pmeans.training.tanh_map` has the loss. Since a mean of
+word vectors lives where word vectors do, the trained map then takes every word of its language
+into the common space. A space that holds several languages already is re-mapped in the same way.
+
+::
+
+    kind = "projection"
+    name = "projected-en-fr"
+    spaces = ["googlenews-subset", "spacy-fasttext-fr"]
+
+    [[pairs]]
+    path = "en-fr.tsv.gz"
+    lang = "fr"
+
+Sentence means are kept as float32: 350,000 pairs of 300 columns take 0.8 GB.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from pmeans.errors import ConfigError, InputError, LanguageError
+from pmeans.spaces.library import find_space
+from pmeans.spaces.space import WordSpace
+from pmeans.training import sentences
+from pmeans.training.sentences import PairFile, Part, SentencePairs
+from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
+from pmeans.training.trainer import Checkpoint, Progress
+from pmeans.types import Array, Floats, Ints
+
+BATCH = 128
+PATIENCE = 5
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Project the languages of one or several spaces into a common one.
+
+    Attributes:
+        name: Of the new space.
+        spaces: Names or paths; a language's words are those of the first space that has it.
+        pairs: What to learn from.
+        pivot: First language of every file.
+        dim: Columns of the new space; those of the pivot's space if None.
+        dropout: ``"input"`` (the paper's text) or ``"output"`` (its program).
+        epochs: At most so many; training ends when retrieval has not risen for 5.
+        seed: Of everything random.
+    """
+
+    name: str
+    spaces: tuple[str, ...]
+    pairs: tuple[PairFile, ...]
+    pivot: str = "en"
+    dim: int | None = None
+    dropout: Dropout = "input"
+    epochs: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.spaces or not self.pairs:
+            raise ConfigError(f"projection {self.name!r} needs a space and a file of pairs.")
+        if any(file.lang == self.pivot for file in self.pairs):
+            raise ConfigError(
+                f"projection {self.name!r}: {self.pivot!r} is the pivot, the first language of "
+                "every file; 'lang' is the second."
+            )
+        for key in ("dim", "epochs"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise ConfigError(f"projection {self.name!r}: {key} = {value} is below 1.")
+
+    def beside(self, folder: Path) -> Self:
+        """Return the same trainer with its relative paths taken from a folder."""
+        return replace(
+            self,
+            spaces=tuple(
+                str(folder / space) if os.sep in space or space.endswith(".safetensors") else space
+                for space in self.spaces
+            ),
+            pairs=tuple(replace(file, path=str(folder / file.path)) for file in self.pairs),
+        )
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Train on sentences and map the words.
+
+        The state is kept after every epoch. The same bytes need the same number of BLAS threads.
+
+        Returns:
+            The pivot's words and those of every second language, float32. Subwords are dropped:
+            the mean of mapped n-grams is not the mapped mean. `source` tells the share of test
+            sentences whose translation is the nearest.
+        """
+        opened = [find_space(space) for space in self.spaces]
+        langs = tuple(dict.fromkeys([self.pivot, *(file.lang for file in self.pairs)]))
+        spaces = {lang: _space_of(lang, opened) for lang in langs}
+        progress(0.0, "reading pairs")
+        rng = np.random.default_rng(self.seed)
+        corpora = [sentences.load(file, self.pivot, spaces, rng) for file in self.pairs]
+        maps = self._fit(corpora, spaces, progress, checkpoint)
+        tested = ", ".join(
+            f"{self.pivot}-{corpus.lang} {100 * retrieval(corpus, maps, self.pivot, 'test'):.1f} %"
+            for corpus in corpora
+        )
+        progress(1.0, f"test retrieval {tested}")
+        inputs = ", ".join(dict.fromkeys(space.name for space in spaces.values()))
+        n_pairs = sum(len(corpus.parts["train"]) for corpus in corpora)
+        return _mapped(
+            self.name,
+            spaces,
+            maps,
+            f"tanh projection of {inputs}; {n_pairs:,} pairs; test retrieval {tested}",
+        )
+
+    def _fit(
+        self,
+        corpora: Sequence[SentencePairs],
+        spaces: Mapping[str, WordSpace],
+        progress: Progress,
+        path: Path | None,
+    ) -> dict[str, Floats]:
+        """Return each language's weights of the best epoch."""
+        settings = replace(self, spaces=("",), pairs=(PairFile("", ""),))
+        checkpoint = Checkpoint(path, (settings, [corpus.digest() for corpus in corpora]))
+        rng = np.random.default_rng(self.seed)
+        dim = self.dim or spaces[self.pivot].dim
+        maps = {lang: TanhMap.glorot(space.dim, dim, rng) for lang, space in spaces.items()}
+        best = {lang: each.weights.copy() for lang, each in maps.items()}
+        epoch, top, top_epoch = 0, -1.0, 0
+        if kept := checkpoint.load():
+            arrays, state = kept
+            epoch, top, top_epoch = state["epoch"], state["top"], state["top_epoch"]
+            for lang in maps:
+                weights, mean, square, best[lang] = (
+                    arrays[f"{what}.{lang}"] for what in ("weights", "mean", "square", "best")
+                )
+                maps[lang] = TanhMap(weights, mean, square, state["steps"][lang])
+        while epoch < self.epochs and epoch - top_epoch < PATIENCE:
+            epoch += 1
+            # A generator of its own for each epoch: what was interrupted goes on alike.
+            loss = self._epoch(corpora, maps, np.random.default_rng([self.seed, epoch]))
+            now = {lang: each.weights for lang, each in maps.items()}
+            found = [retrieval(corpus, now, self.pivot, "dev") for corpus in corpora]
+            score = float(np.mean(found))
+            if score > top:
+                top, top_epoch = score, epoch
+                best = {lang: each.copy() for lang, each in now.items()}
+            _save(checkpoint, maps, best, epoch, top, top_epoch)
+            progress(
+                epoch / self.epochs,
+                f"epoch {epoch}: loss {loss:.4f}, dev retrieval {100 * score:.1f} %",
+            )
+        return best
+
+    def _epoch(
+        self,
+        corpora: Sequence[SentencePairs],
+        maps: Mapping[str, TanhMap],
+        rng: np.random.Generator,
+    ) -> float:
+        """Take a step for every batch of every file, in random order; return the mean loss."""
+        batches = [
+            (corpus, rows, others)
+            for corpus in corpora
+            for rows, others in _batches(corpus.parts["train"], rng)
+        ]
+        total = 0.0
+        for i in rng.permutation(len(batches)):
+            corpus, rows, others = batches[i]
+            first, second = maps[self.pivot], maps[corpus.lang]
+            loss, d_first, d_second = gradients(
+                first.weights, second.weights,
+                corpus.first[rows], corpus.second[rows], corpus.second[others], self.dropout, rng,
+            )  # fmt: skip
+            first.step(d_first)
+            second.step(d_second)
+            total += loss
+        return total / len(batches)
+
+
+def retrieval(pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, part: Part) -> float:
+    """Return the share of the pivot's sentences whose translation is nearest, within a part."""
+    rows = pairs.parts[part]
+    first = apply(weights[pivot], pairs.first[rows])
+    second = apply(weights[pairs.lang], pairs.second[rows])
+    return float(retrieved(first, second).mean())
+
+
+def _space_of(lang: str, spaces: Sequence[WordSpace]) -> WordSpace:
+    for space in spaces:
+        if lang in space.tables:
+            return space
+    has = "; ".join(f"{space.name} has {', '.join(space.languages)}" for space in spaces)
+    raise LanguageError(f"no space to project has the language {lang!r}: {has}.")
+
+
+def _batches(rows: Ints, rng: np.random.Generator) -> Iterator[tuple[Ints, Ints]]:
+    """Shuffle rows into batches, each with as many rows for its negatives.
+
+    These are a permutation of their own, in which a row may meet itself, as in the paper.
+    """
+    order, others = rng.permutation(rows), rng.permutation(rows)
+    for low in range(0, len(rows), BATCH):
+        yield order[low : low + BATCH], others[low : low + BATCH]
+
+
+def _save(
+    checkpoint: Checkpoint,
+    maps: Mapping[str, TanhMap],
+    best: Mapping[str, Floats],
+    epoch: int,
+    top: float,
+    top_epoch: int,
+) -> None:
+    arrays: dict[str, Array] = {}
+    for lang, each in maps.items():
+        arrays[f"weights.{lang}"], arrays[f"best.{lang}"] = each.weights, best[lang]
+        arrays[f"mean.{lang}"], arrays[f"square.{lang}"] = each.mean, each.square
+    steps = {lang: each.steps for lang, each in maps.items()}
+    checkpoint.save(arrays, {"epoch": epoch, "top": top, "top_epoch": top_epoch, "steps": steps})
+
+
+def _mapped(
+    name: str, spaces: Mapping[str, WordSpace], weights: Mapping[str, Floats], source: str
+) -> WordSpace:
+    tables, blocks, start = {}, [], 0
+    for lang, space in spaces.items():
+        table = space.tables[lang]
+        tables[lang] = replace(table, start=start)
+        start += len(table)
+        blocks.append(
+            apply(weights[lang], space.rows(slice(table.start, table.start + len(table))))
+        )
+    matrix = np.concatenate(blocks)
+    if not np.isfinite(matrix).all():
+        raise InputError(f"the projection {name!r} overflowed: its word vectors are too large.")
+    cases = {space.case for space in spaces.values()}
+    # Tries the word as it stands and in lower case, so that it finds what each space would.
+    case = cases.pop() if len(cases) == 1 else "cased-then-lower"
+    licence = "; ".join(dict.fromkeys(s.licence for s in spaces.values() if s.licence))
+    return WordSpace(name, matrix, tables, case, source=source, licence=licence)
