@@ -39,6 +39,8 @@ from pmeans.types import Array, Floats, Ints
 
 BATCH = 128
 PATIENCE = 5
+LARGEST = 1e15
+"""In magnitude, of a word vector's numbers: the square of a gradient stays within float32."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Projection:
     Attributes:
         name: Of the new space.
         spaces: Names or paths; a language's words are those of the first space that has it.
-        pairs: What to learn from.
+        pairs: What to learn from, a table for each file; see `PairFile`.
         pivot: First language of every file.
         dim: Columns of the new space; those of the pivot's space if None.
         dropout: ``"input"`` (the paper's text) or ``"output"`` (its program).
@@ -197,6 +199,12 @@ def retrieval(pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, p
 def _space_of(lang: str, spaces: Sequence[WordSpace]) -> WordSpace:
     for space in spaces:
         if lang in space.tables:
+            rows = space.rows(slice(None))
+            if not max(rows.max(initial=0), -rows.min(initial=0)) <= LARGEST:  # also if it is NaN
+                raise InputError(
+                    f"the space {space.name!r} has numbers beyond {LARGEST:.0e}, of which no "
+                    "gradient can be taken. 'pmeans spaces info NAME --verify' looks for damage."
+                )
             return space
     has = "; ".join(f"{space.name} has {', '.join(space.languages)}" for space in spaces)
     raise LanguageError(f"no space to project has the language {lang!r}: {has}.")
@@ -240,8 +248,6 @@ def _mapped(
             apply(weights[lang], space.rows(slice(table.start, table.start + len(table))))
         )
     matrix = np.concatenate(blocks)
-    if not np.isfinite(matrix).all():
-        raise InputError(f"the projection {name!r} overflowed: its word vectors are too large.")
     cases = {space.case for space in spaces.values()}
     # Tries the word as it stands and in lower case, so that it finds what each space would.
     case = cases.pop() if len(cases) == 1 else "cased-then-lower"
