@@ -63,7 +63,7 @@ class Projection:
     pairs: tuple[PairFile, ...]
     pivot: str = "en"
     dim: int | None = None
-    dropout: Dropout = "input"
+    dropout: Dropout = "output"
     epochs: int = 100
     seed: int = 0
 

@@ -142,6 +142,7 @@ def test_two_languages_meet_in_the_pivots_space(trainer, tmp_path):
     )
     space = both.train(progress=silent)
     assert space.dim == DIM
+    assert [table.start for table in space.tables.values()] == [0, WORDS, 2 * WORDS]
     assert min(nearest(space, "fr"), nearest(space, "de")) > 0.8
 
 
@@ -180,6 +181,14 @@ def test_training_ends_when_retrieval_has_not_risen_for_five_epochs(trainer, tmp
     shares = [float(text.split()[-2]) for text in told if text.startswith("epoch")]
     assert len(shares) < 100
     assert int(np.argmax(shares)) == len(shares) - 6
+
+
+def test_the_weights_of_the_best_epoch_are_the_ones_applied(trainer):
+    told: list[str] = []
+    longer = replace(trainer, epochs=100).train(progress=lambda _, text: told.append(text))
+    best = sum(text.startswith("epoch") for text in told) - 5
+    shorter = replace(trainer, epochs=best).train(progress=silent)
+    assert longer.matrix.tobytes() == shorter.matrix.tobytes()
 
 
 def test_held_out_lines_are_the_last_of_each_source():
