@@ -98,8 +98,8 @@ class Projection:
 
         Returns:
             The pivot's words and those of every second language, float32. Subwords are dropped:
-            the mean of mapped n-grams is not the mapped mean. `source` tells the share of test
-            sentences whose translation is the nearest.
+            the mean of mapped n-grams is not the mapped mean. `source` tells the share of the
+            pivot's test sentences whose translation is the nearest of all.
         """
         opened = [find_space(space) for space in self.spaces]
         langs = tuple(dict.fromkeys([self.pivot, *(file.lang for file in self.pairs)]))
@@ -108,19 +108,24 @@ class Projection:
         rng = np.random.default_rng(self.seed)
         corpora = [sentences.load(file, self.pivot, spaces, rng) for file in self.pairs]
         maps = self._fit(corpora, spaces, progress, checkpoint)
-        tested = ", ".join(
-            f"{self.pivot}-{corpus.lang} {100 * retrieval(corpus, maps, self.pivot, 'test'):.1f} %"
-            for corpus in corpora
-        )
+        tested = "; ".join(self._tested(corpus, maps) for corpus in corpora)
         progress(1.0, f"test retrieval {tested}")
         inputs = ", ".join(dict.fromkeys(space.name for space in spaces.values()))
         n_pairs = sum(len(corpus.parts["train"]) for corpus in corpora)
-        return _mapped(
-            self.name,
-            spaces,
-            maps,
-            f"tanh projection of {inputs}; {n_pairs:,} pairs; test retrieval {tested}",
+        source = f"tanh projection of {inputs} on {n_pairs:,} pairs; test retrieval {tested}"
+        return _mapped(self.name, spaces, maps, source)
+
+    def _tested(self, pairs: SentencePairs, weights: Mapping[str, Floats]) -> str:
+        """Tell the retrieval on the test lines, also by source: short sentences are easy."""
+        hits = hits_of(pairs, weights, self.pivot, "test")
+        sources = pairs.sources[pairs.parts["test"]]
+        by_source = ", ".join(
+            f"{source} {100 * hits[sources == source].mean():.1f}"
+            for source in np.unique(sources)
+            if source
         )
+        total = f"{self.pivot}-{pairs.lang} {100 * hits.mean():.1f} %"
+        return f"{total} ({by_source})" if by_source else total
 
     def _fit(
         self,
@@ -150,8 +155,8 @@ class Projection:
             # A generator of its own for each epoch: what was interrupted goes on alike.
             loss = self._epoch(corpora, maps, np.random.default_rng([self.seed, epoch]))
             now = {lang: each.weights for lang, each in maps.items()}
-            found = [retrieval(corpus, now, self.pivot, "dev") for corpus in corpora]
-            score = float(np.mean(found))
+            hits = [hits_of(corpus, now, self.pivot, "dev").mean() for corpus in corpora]
+            score = float(np.mean(hits))
             if score > top:
                 top, top_epoch = score, epoch
                 best = {lang: each.copy() for lang, each in now.items()}
@@ -188,12 +193,11 @@ class Projection:
         return total / len(batches)
 
 
-def retrieval(pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, part: Part) -> float:
-    """Return the share of the pivot's sentences whose translation is nearest, within a part."""
+def hits_of(pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, part: Part) -> Array:
+    """Return which of the pivot's sentences have their translation nearest, within a part."""
     rows = pairs.parts[part]
     first = apply(weights[pivot], pairs.first[rows])
-    second = apply(weights[pairs.lang], pairs.second[rows])
-    return float(retrieved(first, second).mean())
+    return retrieved(first, apply(weights[pairs.lang], pairs.second[rows]))
 
 
 def _space_of(lang: str, spaces: Sequence[WordSpace]) -> WordSpace:

@@ -1,5 +1,6 @@
 """The tanh projection: its gradient, what it learns, how it goes on, what it refuses."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,6 +190,11 @@ def test_the_weights_of_the_best_epoch_are_the_ones_applied(trainer):
     best = sum(text.startswith("epoch") for text in told) - 5
     shorter = replace(trainer, epochs=best).train(progress=silent)
     assert longer.matrix.tobytes() == shorter.matrix.tobytes()
+
+
+def test_retrieval_is_told_by_source(trainer):
+    source = trainer.train(progress=silent).source
+    assert re.search(r"3,840 pairs; test retrieval en-fr [\d.]+ % \(talks [\d.]+\)", source)
 
 
 def test_held_out_lines_are_the_last_of_each_source():
