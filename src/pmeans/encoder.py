@@ -2,7 +2,8 @@
 
 `PowerMeanEncoder.encode` has sentence-transformers' signature. The way of a chunk of sentences
 is short: `kernels.lookup` splits it once and finds the words in every space, and for each part
-`kernels.power_means` writes that part's columns of the result, z-normalised on the way.
+`kernels.power_means` writes that part's columns of the result, z-normalised on the way. Where
+parallel text has been fitted, `align` then maps whole rows into the pivot language's space.
 Each row depends on its own sentence alone: batch size, thread count and order change no bit.
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from pmeans import kernels
+from pmeans.align import Alignment, Fit, Method
 from pmeans.batching import CHUNK, LONG_CHUNK, chunks
 from pmeans.coverage import Coverage, count_words
 from pmeans.errors import InputError, LanguageError, NotFittedError
@@ -24,14 +26,18 @@ from pmeans.recipe import Recipe
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, TokenBatch
-from pmeans.znorm import SHARED, Moments, Statistics, ZNorm
+from pmeans.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
 
 
 class PowerMeanEncoder:
-    """A recipe, its word spaces and, where it asks for one, its fitted z-norm."""
+    """A recipe, its word spaces, and what has been fitted: a z-norm, an alignment."""
 
     def __init__(
-        self, recipe: Recipe, spaces: Mapping[str, WordSpace], znorm: ZNorm | None = None
+        self,
+        recipe: Recipe,
+        spaces: Mapping[str, WordSpace],
+        znorm: ZNorm | None = None,
+        alignment: Alignment | None = None,
     ) -> None:
         """Join a recipe with its spaces.
 
@@ -39,6 +45,7 @@ class PowerMeanEncoder:
             recipe: Which power means to take.
             spaces: A space for each name in the recipe's parts.
             znorm: Statistics fitted earlier; `fit_znorm` makes them.
+            alignment: Maps fitted earlier, of z-normalised rows; `fit_alignment` makes them.
         """
         missing = [part.space for part in recipe.parts if part.space not in spaces]
         if missing:
@@ -46,6 +53,7 @@ class PowerMeanEncoder:
         self.recipe = recipe
         self.spaces = {part.space: spaces[part.space] for part in recipe.parts}
         self.znorm = znorm
+        self.alignment = alignment
         named = [space.languages for space in self.spaces.values()]
         specific = {lang for langs in named for lang in langs if lang != ANY_LANGUAGE}
         covered = [lang for lang in specific if all(s.covers(lang) for s in self.spaces.values())]
@@ -227,16 +235,44 @@ class PowerMeanEncoder:
                     part.add(rows[batch.known > 0, columns])
         if not moments:
             raise InputError("z-norm needs at least one sentence to be fitted on.")
-        fitted = {
-            key: Statistics(
-                np.concatenate([part.mean for part in parts]).astype(np.float32),
-                np.concatenate([part.std for part in parts]).astype(np.float32),
-                max(part.count for part in parts),
-            )
-            for key, parts in moments.items()
-        }
+        fitted = {key: side_by_side(parts) for key, parts in moments.items()}
+        if self.alignment:
+            self.alignment.check_untouched(fitted)
         kept = self.znorm.statistics if self.znorm and scope == "per_language" else {}
-        return PowerMeanEncoder(self.recipe, self.spaces, ZNorm(scope, {**kept, **fitted}))
+        znorm = ZNorm(scope, {**kept, **fitted})
+        return PowerMeanEncoder(self.recipe, self.spaces, znorm, self.alignment)
+
+    def fit_alignment(
+        self,
+        pairs: Iterable[tuple[str, str]],
+        first: str,
+        second: str,
+        *,
+        method: Method = "ridge",
+        penalty: float = 300.0,
+        rank: int | None = None,
+    ) -> PowerMeanEncoder:
+        """Fit a map of one language's rows into another's, and return an encoder that has it.
+
+        Maps of other languages into the same pivot are kept, so calls may follow each other.
+
+        Args:
+            pairs: Sentences that mean the same; those with an unknown side are left out.
+            first: Language of the first of each pair, the pivot: its rows stay as they are.
+            second: Language of the second, which is mapped.
+            method: ``"ridge"``, ``"cca"`` or ``"procrustes"``; `pmeans.align` says more.
+            penalty: Weight of the squared map against squared errors in z-scores.
+            rank: Keep the map as two factors of this rank; None keeps all of it.
+        """
+        if self.recipe.znorm != "per_language":
+            raise InputError(
+                f"alignment maps z-scores of each language, and recipe {self.name!r} has znorm = "
+                f"{self.recipe.znorm!r}: set it to 'per_language' and fit it first."
+            )
+        plain = PowerMeanEncoder(self.recipe, self.spaces, self.znorm)
+        alignment = self.alignment or Alignment(first, {})
+        alignment = alignment.extended(plain, pairs, first, second, Fit(method, penalty, rank))
+        return PowerMeanEncoder(self.recipe, self.spaces, self.znorm, alignment)
 
     def _rows(
         self,
@@ -288,12 +324,13 @@ class PowerMeanEncoder:
             )
         for code, which in self._by_language(texts, langs):
             statistics = self.znorm.for_language(code) if self.znorm else None
-            if len(which) == len(texts):
-                self._encode_language(texts, code, statistics, out, n_threads)
-            else:
-                rows = np.empty((len(which), self.dim), dtype=np.float32)
-                chosen = [texts[i] for i in which]
-                self._encode_language(chosen, code, statistics, rows, n_threads)
+            whole = len(which) == len(texts)
+            rows = out if whole else np.empty((len(which), self.dim), dtype=np.float32)
+            chosen = texts if whole else [texts[i] for i in which]
+            self._encode_language(chosen, code, statistics, rows, n_threads)
+            if self.alignment:
+                self.alignment.apply(rows, code, out=rows)
+            if not whole:
                 out[which] = rows
 
     def _encode_language(

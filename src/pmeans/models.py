@@ -6,6 +6,7 @@
         recipe.toml              the recipe
         spaces/NAME.safetensors  a word space for each name in it, mapped when it is opened
         znorm.safetensors        fitted statistics, if the recipe asks for z-norm
+        alignment.safetensors    fitted maps into the pivot language, if there are any
 
 A folder is written under a temporary name and renamed when it is whole.
 """
@@ -18,6 +19,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
+from pmeans.align import Alignment
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, StorageError, did_you_mean
 from pmeans.recipe import Part, Recipe
@@ -26,7 +28,7 @@ from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
 from pmeans.znorm import ZNorm
 
-_RECIPE, _ZNORM = "recipe.toml", "znorm.safetensors"
+_RECIPE, _ZNORM, _ALIGNMENT = "recipe.toml", "znorm.safetensors", "alignment.safetensors"
 
 
 def load(path_or_name: str | Path) -> PowerMeanEncoder:
@@ -100,6 +102,8 @@ def _write(encoder: PowerMeanEncoder, folder: Path) -> None:
         save_space(space, _space_file(folder, name))
     if encoder.znorm:
         encoder.znorm.save(folder / _ZNORM)
+    if encoder.alignment:
+        encoder.alignment.save(folder / _ALIGNMENT)
 
 
 def _space_file(folder: Path, name: str) -> Path:
@@ -112,11 +116,14 @@ def _load_folder(folder: Path) -> PowerMeanEncoder:
         raise StorageError(f"{str(folder)!r} holds no {_RECIPE}: it is no saved encoder.")
     recipe = Recipe.from_toml(folder / _RECIPE)
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
-    encoder = PowerMeanEncoder(recipe, spaces)
-    if not (folder / _ZNORM).is_file():
-        return encoder
-    znorm = ZNorm.load(folder / _ZNORM, recipe.znorm, encoder.dim)
-    return PowerMeanEncoder(recipe, spaces, znorm)
+    dim = PowerMeanEncoder(recipe, spaces).dim
+    znorm, alignment = folder / _ZNORM, folder / _ALIGNMENT
+    return PowerMeanEncoder(
+        recipe,
+        spaces,
+        ZNorm.load(znorm, recipe.znorm, dim) if znorm.is_file() else None,
+        Alignment.load(alignment, dim) if alignment.is_file() else None,
+    )
 
 
 def _single_space(space: WordSpace) -> PowerMeanEncoder:

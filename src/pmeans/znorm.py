@@ -11,7 +11,7 @@ z-norm is the average sentence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
@@ -129,3 +129,12 @@ class Moments:
     def std(self) -> npt.NDArray[np.float64]:
         """Standard deviation of each column (divided by n, not n - 1), (dim,)."""
         return np.sqrt(self._squares / max(self.count, 1))
+
+
+def side_by_side(parts: Sequence[Moments]) -> Statistics:
+    """Return the statistics of columns that were counted part by part."""
+    return Statistics(
+        np.concatenate([part.mean for part in parts]).astype(np.float32),
+        np.concatenate([part.std for part in parts]).astype(np.float32),
+        max(part.count for part in parts),
+    )

@@ -27,4 +27,6 @@ def model_identity(encoder: PowerMeanEncoder) -> str:
             digest.update(repr((stat.st_size, stat.st_mtime_ns)).encode())
     for lang, statistics in sorted(encoder.znorm.statistics.items()) if encoder.znorm else ():
         digest.update(lang.encode() + statistics.mean.tobytes() + statistics.std.tobytes())
+    for lang, fitted in sorted(encoder.alignment.maps.items()) if encoder.alignment else ():
+        digest.update(lang.encode() + b"".join(factor.tobytes() for factor in fitted.factors))
     return f"{encoder.name} {encoder.recipe.id}-{digest.hexdigest()[:12]}"
