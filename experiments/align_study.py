@@ -6,7 +6,8 @@ DATA has ``parallel``, ``lexicon`` and ``tasks``; the space ``googlenews-subset`
 (``experiments/spaces.py``). A word of LANG (de, fr) is the mean of its translations' vectors, and a
 sentence its min, mean and max. Choices are made by translation retrieval among held-out pairs (the
 second to last 2 % of each source, at most 300, mean over the sources of the share of sentences
-whose nearest English one is their translation); the tasks only say whether transfer agrees. A task's classifiers are trained once, on English, and scored on every variant.
+whose nearest English one is their translation); the tasks only say whether transfer agrees.
+A task's classifiers are trained once, on English, and scored on every variant.
 """
 
 import sys
@@ -36,18 +37,17 @@ PENALTIES = (30, 100, 300, 1000, 3000, 10000)
 def dictionary_space(folder: Path, lang: str) -> WordSpace:
     """GoogleNews for English, and for the other language means over its translations."""
     english = find_space("googlenews-subset")
+    rows = {word: row for row, word in enumerate(english.words("en"))}
     meanings = defaultdict(set)
     for path in sorted(folder.glob(f"en-{lang}.translations.*.tsv.gz")):
         for line in read_lines(path):
             word, foreign = line.split("\t")
-            meanings[foreign.lower()].add(word)
-    vectors = {}
-    for foreign, translations in meanings.items():
-        known = [v for w in sorted(translations) if (v := english.vector(w, "en")) is not None]
-        if known:
-            vectors[foreign] = np.mean(known, axis=0)
-    listed = {"en": list(english.words("en")), lang: list(vectors)}
-    matrix = np.concatenate([english.rows(slice(None)), np.stack(list(vectors.values()))])
+            if word in rows:
+                meanings[foreign.lower()].add(rows[word])
+    matrix = english.rows(slice(None))
+    vectors = [matrix[sorted(translations)].mean(axis=0) for translations in meanings.values()]
+    listed = {"en": list(rows), lang: list(meanings)}
+    matrix = np.concatenate([matrix, vectors])
     return WordSpace.from_words("dictionary", listed, matrix, case="cased-then-lower")
 
 

@@ -263,7 +263,7 @@ class Products:
 
 def _ridge(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
     dim = len(sums.xx)
-    solved: Doubles = np.linalg.solve(sums.xx + fit.penalty * np.eye(dim), sums.xy)
+    solved: Array = np.linalg.solve(sums.xx + fit.penalty * np.eye(dim), sums.xy)
     if fit.rank is None:
         return solved, np.eye(dim)
     # Reduced-rank regression: keep the directions of Y that the fit explains most of.
