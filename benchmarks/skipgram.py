@@ -1,7 +1,7 @@
 """BIVCD against gensim: words a second in one run, and how good the vectors are.
 
 Both train on the same merged and shuffled pairs with the same vocabulary and settings, in turn; the
-ratio is taken within a round. gensim gets its sentences as lists of strings in memory. With --quality
+ratio is taken within a round. gensim gets lists of strings in memory. With --quality
 both train for five epochs, and are measured by how often the nearest German word of an English one,
 by cosine after centring each language, is a translation in the bilingual dictionary.
 
@@ -11,6 +11,7 @@ by cosine after centring each language, is a translation in the bilingual dictio
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import statistics
 import time
@@ -79,7 +80,7 @@ def as_strings(text: skipgram.Corpus, keys: list[str]) -> list[list[str]]:
     borders = text.offsets.tolist()
     return [
         [keys[i] for i in rng.permutation(text.ids[begin:end])]
-        for begin, end in zip(borders, borders[1:], strict=False)
+        for begin, end in itertools.pairwise(borders)
     ]
 
 

@@ -211,9 +211,18 @@ def train(
             epoch, sentence, done = epoch + 1, 0, 0
         if sentence == 0 or done - saved >= _CHECKPOINT_TOKENS:
             saved = done
+            _check_finite(inputs, settings)
             arrays = {"inputs": inputs, "outputs": outputs}
             state.save(arrays, {"epoch": epoch, "sentence": sentence})
     return np.ascontiguousarray(inputs[:, : settings.dim])
+
+
+def _check_finite(vectors: Floats, settings: Settings) -> None:
+    if not np.isfinite(vectors).all():
+        raise InputError(
+            "the vectors left the range of float32: a word met the same few others too often. "
+            f"Train with a smaller rate than {settings.rate}, or on more text."
+        )
 
 
 def _identity(corpus: Corpus, settings: Settings, n_rows: int | None) -> object:

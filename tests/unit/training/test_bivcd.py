@@ -1,0 +1,119 @@
+"""BIVCD: languages, sources, the space that comes out, and errors."""
+
+import gzip
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pmeans import training
+from pmeans.errors import FormatError, InputError
+from pmeans.training.bivcd import Bivcd, PairFile
+
+WORDS = {
+    "en": ["cat", "dog", "house", "tree", "red", "green"],
+    "de": ["Katze", "Hund", "Haus", "Baum", "rot", "die"],
+    "fr": ["chat", "chien", "maison", "arbre", "rouge", "die"],
+}
+
+
+def silent(share: float, what: str) -> None:
+    pass
+
+
+def write_pairs(path, first, second, n=150, sources=("web", "news", "web", "news", "news")):
+    rng = np.random.default_rng(0)
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for i in range(n):
+            chosen = [i % 6, i % 6, i % 6, rng.integers(6)]
+            sides = [" ".join(WORDS[lang][k] for k in chosen) for lang in (first, second)]
+            file.write("\t".join([sources[i % len(sources)], *sides]) + "\n")
+
+
+@pytest.fixture
+def trainer(tmp_path) -> Bivcd:
+    write_pairs(tmp_path / "en-de.tsv.gz", "en", "de")
+    write_pairs(tmp_path / "en-fr.tsv.gz", "en", "fr")
+    files = (PairFile("en-de.tsv.gz", "en", "de"), PairFile("en-fr.tsv.gz", "en", "fr"))
+    made = Bivcd("three", files, dim=10, negatives=5, epochs=10, subsample=1.0, rate=0.05)
+    return made.beside(tmp_path)
+
+
+def test_three_languages_share_one_space(trainer):
+    space = trainer.train(progress=silent)
+    assert space.languages == ("en", "de", "fr")
+    assert len(space) == 18
+    assert space.matrix.shape == (18, 10)
+
+
+def test_a_word_ends_up_nearest_to_its_translation(trainer):
+    space = trainer.train(progress=silent)
+
+    def unit(word, lang):
+        vector = space.vector(word, lang)
+        return vector / np.linalg.norm(vector)
+
+    for lang in ("de", "fr"):
+        others = np.stack([unit(word, lang) for word in WORDS[lang]])
+        assert [int((others @ unit(word, "en")).argmax()) for word in WORDS["en"]] == list(range(6))
+
+
+def test_equal_spellings_of_two_languages_are_two_words(trainer):
+    space = trainer.train(progress=silent)
+    assert not np.array_equal(space.vector("die", "de"), space.vector("die", "fr"))
+
+
+def test_space_says_what_it_was_made_of(trainer):
+    space = replace(trainer, sources=("web",)).train(progress=silent)
+    assert space.source == "BIVCD on en-de.tsv.gz, en-fr.tsv.gz (web)"
+    assert space.licence == "terms of its material: web"
+    assert space.case == "lower"
+
+
+def test_limit_draws_from_the_whole_file(trainer):
+    limited = replace(trainer, limit=40)
+    drawn = list(limited._selected(trainer.pairs[0]))
+    assert len(drawn) == 40
+    assert {pair.source for pair in drawn} == {"web", "news"}
+
+
+def test_same_seed_gives_the_same_bytes(trainer):
+    one, other = (trainer.train(progress=silent).matrix.tobytes() for _ in range(2))
+    assert one == other
+
+
+def test_toml_file_names_the_pairs(tmp_path, trainer):
+    path = tmp_path / "three.toml"
+    path.write_text(
+        'kind = "bivcd"\nname = "three"\ndim = 10\nnegatives = 5\nepochs = 10\nsubsample = 1\n'
+        'rate = 0.05\n[[pairs]]\npath = "en-de.tsv.gz"\nfirst = "en"\nsecond = "de"\n'
+        '[[pairs]]\npath = "en-fr.tsv.gz"\nfirst = "en"\nsecond = "fr"\n'
+    )
+    assert training.from_toml(path) == trainer
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"pairs": ()}, "no file"),
+        ({"pairs": (PairFile("x", "English", "de"),)}, "'English' is no language code"),
+        ({"pairs": (PairFile("x", "de", "de"),)}, "both sides are 'de'"),
+        ({"sources": ("radio",)}, "its sources are news, web"),
+        ({"limit": 0}, "limit"),
+        ({"min_count": 10_000}, "too little text"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused(trainer, changed, complaint):
+    with pytest.raises(InputError, match=complaint):
+        replace(trainer, **changed).train(progress=silent)
+
+
+def test_empty_and_malformed_files_are_refused(tmp_path):
+    file = tmp_path / "pairs.tsv"
+    trainer = Bivcd("x", (PairFile(str(file), "en", "de"),))
+    file.write_text("")
+    with pytest.raises(InputError, match="no pairs"):
+        trainer.train(progress=silent)
+    file.write_text("one column\n")
+    with pytest.raises(FormatError, match="line 1"):
+        trainer.train(progress=silent)

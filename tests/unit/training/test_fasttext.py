@@ -1,0 +1,93 @@
+"""fastText: known words are the mean of their rows, unknown ones of their n-grams; and errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pmeans import kernels
+from pmeans.errors import InputError
+from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
+from pmeans.training.fasttext import FastText, TextFile
+
+TOPICS = (["walking", "walked", "walker"], ["singing", "sang", "singer"])
+
+
+def silent(share: float, what: str) -> None:
+    pass
+
+
+@pytest.fixture
+def trainer(tmp_path) -> FastText:
+    rng = np.random.default_rng(0)
+    lines = [" ".join(rng.choice(TOPICS[i % 2], 6)) for i in range(120)]
+    (tmp_path / "en.txt").write_text("\n".join(lines))
+    made = FastText("sub", "en", (TextFile("en.txt"),), dim=10, epochs=4, subsample=1.0)
+    return replace(made, buckets=500, negatives=3).beside(tmp_path)
+
+
+def test_known_words_are_the_mean_of_their_row_and_their_ngrams(trainer):
+    # The pieces that are trained on are hashed as unknown words are composed.
+    words = ["walked", "mäher", "a"]
+    pieces, borders = trainer._pieces([word.encode() for word in words])
+    for i, word in enumerate(words):
+        hashes = [ngram_hash(piece) % 500 for piece in ngram_pieces(word, 3, 6)]
+        assert pieces[borders[i] : borders[i + 1]].tolist() == [i, *(3 + h for h in hashes)]
+
+
+def test_unknown_words_are_composed_as_trained(trainer):
+    space = trainer.train(progress=silent)
+    assert space.row("walks", "en") == -1
+    composed, _ = kernels.compose(["walks"], space.subwords.ngrams, 3, 6)
+    np.testing.assert_array_equal(space.vector("walks", "en"), composed[0])
+
+
+def test_unknown_word_is_nearest_to_the_words_it_looks_like(trainer):
+    space = trainer.train(progress=silent)
+
+    def similarity(one, other):
+        a, b = space.vector(one, "en"), space.vector(other, "en")
+        return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
+
+    assert similarity("walkers", "walking") > similarity("walkers", "sang")
+
+
+def test_same_seed_gives_the_same_bytes(trainer):
+    one, other = (trainer.train(progress=silent) for _ in range(2))
+    assert one.matrix.tobytes() == other.matrix.tobytes()
+    assert one.subwords.ngrams.tobytes() == other.subwords.ngrams.tobytes()
+
+
+def test_wrapped_lines_are_read_as_one_text(tmp_path):
+    (tmp_path / "book.txt").write_text("it was a\ndark and\n\nstormy night\n")
+    trainer = FastText("x", "en", (TextFile("book.txt", wrapped=True),)).beside(tmp_path)
+    found = list(trainer._sentences(trainer.texts[0]))
+    assert found == [["it", "was", "a", "dark", "and", "stormy", "night"]]
+
+
+def test_only_the_last_column_is_text(tmp_path):
+    (tmp_path / "reviews.txt").write_text("108_0\tgood film\n109_0\tbad film\n")
+    trainer = FastText("x", "en", (TextFile("reviews.txt"),)).beside(tmp_path)
+    assert list(trainer._sentences(trainer.texts[0])) == [["good", "film"], ["bad", "film"]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"texts": ()}, "no file"),
+        ({"lang": "EN"}, "'EN' is no language code"),
+        ({"minn": 7}, "7 to 6 characters"),
+        ({"buckets": 0}, "buckets"),
+        ({"min_count": 10_000}, "too little text"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused(trainer, changed, complaint):
+    with pytest.raises(InputError, match=complaint):
+        replace(trainer, **changed).train(progress=silent)
+
+
+def test_empty_file_is_refused(tmp_path):
+    (tmp_path / "empty.txt").write_text("\n\n")
+    trainer = FastText("x", "en", (TextFile("empty.txt"),)).beside(tmp_path)
+    with pytest.raises(InputError, match="no words"):
+        trainer.train(progress=silent)
