@@ -35,7 +35,7 @@ def trainer(tmp_path) -> Bivcd:
     write_pairs(tmp_path / "en-de.tsv.gz", "en", "de")
     write_pairs(tmp_path / "en-fr.tsv.gz", "en", "fr")
     files = (PairFile("en-de.tsv.gz", "en", "de"), PairFile("en-fr.tsv.gz", "en", "fr"))
-    made = Bivcd("three", files, dim=10, negatives=5, epochs=10, subsample=1.0, rate=0.05)
+    made = Bivcd("three", files, dim=10, negatives=5, epochs=1, subsample=1.0, rate=0.05)
     return made.beside(tmp_path)
 
 
@@ -47,7 +47,7 @@ def test_three_languages_share_one_space(trainer):
 
 
 def test_a_word_ends_up_nearest_to_its_translation(trainer):
-    space = trainer.train(progress=silent)
+    space = replace(trainer, epochs=8).train(progress=silent)
 
     def unit(word, lang):
         vector = space.vector(word, lang)
@@ -85,7 +85,7 @@ def test_same_seed_gives_the_same_bytes(trainer):
 def test_toml_file_names_the_pairs(tmp_path, trainer):
     path = tmp_path / "three.toml"
     path.write_text(
-        'kind = "bivcd"\nname = "three"\ndim = 10\nnegatives = 5\nepochs = 10\nsubsample = 1\n'
+        'kind = "bivcd"\nname = "three"\ndim = 10\nnegatives = 5\nepochs = 1\nsubsample = 1\n'
         'rate = 0.05\n[[pairs]]\npath = "en-de.tsv.gz"\nfirst = "en"\nsecond = "de"\n'
         '[[pairs]]\npath = "en-fr.tsv.gz"\nfirst = "en"\nsecond = "fr"\n'
     )
