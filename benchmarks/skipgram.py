@@ -1,10 +1,10 @@
 """BIVCD against gensim: words a second in one run, and how good the vectors are.
 
-Both train on the same merged and shuffled pairs with the same vocabulary and settings, in turn; the
-ratio is taken within a round, of processor time over all threads, which other programs' load does
-not change much. gensim gets lists of strings in memory. With --quality
-both train for five epochs, and are measured by how often the nearest German word of an English one,
-by cosine after centring each language, is a translation in the bilingual dictionary.
+Both train on the same merged and shuffled pairs with the same vocabulary and settings, in turn. The
+ratio is taken within a round, of processor time over all threads, which the load of other programs
+changes little. gensim gets lists of strings in memory. With --quality both train for five epochs,
+and are measured by how often the nearest German word of an English one, by cosine after centring
+each language, is a translation in the bilingual dictionary.
 
     python benchmarks/skipgram.py [--pairs N] [--rounds N] [--threads N] [--quality]
 """
