@@ -162,7 +162,7 @@ class _Learning:
         rows = self.vectors[words]
         lengths = _lengths(rows)
         unit = rows / lengths
-        closeness = sign * (unit @ unit.T)
+        closeness = sign * _product(unit, unit.T)
 
         others = closeness[word]
         every = np.arange(len(word))
@@ -176,7 +176,7 @@ class _Learning:
         slopes = np.bincount(word * n + negative, minlength=n * n).astype(np.float32)
         slopes -= np.bincount(word * n + partner, minlength=n * n).astype(np.float32)
         slopes = sign * slopes.reshape(n, n)
-        gradient = (slopes + slopes.T) @ unit
+        gradient = _product(slopes + slopes.T, unit)
         gradient += 2 * self.how.regularisation * (unit - self.original[words])
         gradient -= np.einsum("ij,ij->i", gradient, unit)[:, None] * unit
         gradient /= lengths
@@ -191,6 +191,18 @@ def path_beside(space: str, folder: Path) -> str:
     """Take a relative path of a space from a folder; the name of an installed space stays."""
     is_path = "/" in space or space.endswith(".safetensors")
     return str(folder / Path(space).expanduser()) if is_path else space
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """Return ``left @ right``, eight rows at a time.
+
+    So little is not worth sharing out to OpenBLAS, which would else have its threads wait for
+    one another thousands of times a second: on a busy machine that took 30 times as long. And
+    the bytes of a space do not depend on the number of threads.
+    """
+    blocks = np.zeros((-(-len(left) // 8), 8, left.shape[1]), dtype=left.dtype)
+    blocks.reshape(-1, left.shape[1])[: len(left)] = left
+    return np.matmul(blocks, right).reshape(-1, right.shape[1])[: len(left)]
 
 
 def _lengths(rows: Floats) -> Floats:
