@@ -74,12 +74,13 @@ class Cca:
         """Fit the maps of each language, and put all languages into one space."""
         check_languages(self.lang, self.others)
         pivot = open_language(self.space, self.lang)
+        spaces = [open_language(other.space, other.lang) for other in self.others]
+        self._check(min(space.dim for space in (pivot, *spaces)))
         goal = vectors_of(pivot, self.lang)
         parts = []
         state = AlignerState(checkpoint, self, [other.text for other in self.others])
-        for i, other in enumerate(self.others):
+        for i, (other, space) in enumerate(zip(self.others, spaces, strict=True)):
             share = i / len(self.others)
-            space = open_language(other.space, other.lang)
             pairs = other.pairs(self.lang, state, within(progress, share, len(self.others)))
             x, y, weights = known(pairs, (pivot, self.lang), (space, other.lang))
             vectors = vectors_of(space, other.lang)
@@ -96,6 +97,12 @@ class Cca:
         source = f"{pivot.name} and {names} by canonical correlation"
         return join(self.name, [(pivot, self.lang, goal), *parts], source)
 
+    def _check(self, widest: int) -> None:
+        if not 1 <= self.dim <= widest:
+            raise InputError(f"dim is {self.dim}, and the narrowest space has {widest} columns.")
+        if not self.ridge > 0:
+            raise InputError(f"ridge is {self.ridge}; it must be above 0, or variances may vanish.")
+
 
 def canonical(x: Array, y: Array, weights: Array, dim: int, ridge: float) -> Maps:
     """Fit the maps into the canonical space of paired rows.
@@ -104,22 +111,17 @@ def canonical(x: Array, y: Array, weights: Array, dim: int, ridge: float) -> Map
         x: (n_pairs, x_dim).
         y: (n_pairs, y_dim).
         weights: How much each pair counts, (n_pairs,).
-        dim: Directions to keep.
+        dim: Directions to keep, at most as many as the narrower side has columns.
         ridge: Added to the variances, as a share of their mean.
 
     Raises:
-        InputError: `dim` is more than the narrower side has, or there are no more pairs than it.
+        InputError: There are no more pairs than directions, or all vectors are the same.
     """
-    widest = min(x.shape[1], y.shape[1])
-    if not 1 <= dim <= widest:
-        raise InputError(f"dim is {dim}, and the narrower space has {widest} columns.")
     if len(x) <= dim:
         raise InputError(
             f"{len(x):,} word pairs with vectors are too few for {dim} canonical directions; "
             "give more pairs or a smaller dim."
         )
-    if not ridge > 0:
-        raise InputError(f"ridge is {ridge}; it must be above 0, or variances may vanish.")
     shares = (weights / weights.sum())[:, None]
     x, y = x.astype(np.float64), y.astype(np.float64)
     x_mean, y_mean = (shares * x).sum(axis=0), (shares * y).sum(axis=0)

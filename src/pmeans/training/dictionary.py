@@ -1,8 +1,9 @@
 """Dictionary projection: a foreign word is the weighted mean of its translations' vectors.
 
 It needs no space of the other language, and gives it the pivot's geometry, as far as the dictionary
-goes; what has no entry has no vector. Entries come from dictionaries and from aligned text. A word
-may be rare in one and common in the other; see `Dictionary.weights`.
+goes; what has no entry has no vector. Entries come from dictionaries and from aligned text, which
+has the inflected forms that dictionaries lack and tells usual translations from odd ones. Nothing
+is random, and no state is kept but the aligner's.
 """
 
 from __future__ import annotations

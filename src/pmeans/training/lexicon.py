@@ -212,7 +212,7 @@ def known(
 def join(
     name: str, parts: Sequence[tuple[WordSpace, str, Array]], source: str, **rest: Any
 ) -> WordSpace:
-    """Make one space of several languages.
+    """Make one space of several languages; unknown words are no longer composed from subwords.
 
     Args:
         name: What recipes call it.

@@ -53,7 +53,7 @@ class Procrustes:
     lang: str = "en"
     normalise: bool = True
     refinements: int = 5
-    frequent: int = 10_000
+    frequent: int = 5_000
 
     def beside(self, folder: Path) -> Procrustes:
         """Return the same trainer with its relative paths taken from a folder."""
@@ -64,14 +64,14 @@ class Procrustes:
         """Fit a rotation for each language, and put all languages into one space."""
         check_languages(self.lang, self.others)
         pivot = open_language(self.space, self.lang)
+        spaces = [open_language(other.space, other.lang) for other in self.others]
         goal = vectors_of(pivot, self.lang)
         if self.normalise:
             goal = normalised(goal)
         parts = [(pivot, self.lang, goal)]
         state = AlignerState(checkpoint, self, [other.text for other in self.others])
-        for i, other in enumerate(self.others):
+        for i, (other, space) in enumerate(zip(self.others, spaces, strict=True)):
             share = i / len(self.others)
-            space = open_language(other.space, other.lang)
             pairs = other.pairs(self.lang, state, within(progress, share, len(self.others)))
             y, x, weights = known(pairs, (pivot, self.lang), (space, other.lang))
             vectors = vectors_of(space, other.lang)

@@ -137,7 +137,7 @@ def test_too_few_pairs_are_refused(files):
 
 
 def test_more_directions_than_columns_are_refused(files):
-    with pytest.raises(InputError, match="dim is 6, and the narrower space has 5 columns"):
+    with pytest.raises(InputError, match="dim is 6, and the narrowest space has 5 columns"):
         trainer(files, dim=6).train(progress=quiet)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pmeans import save_space
+from pmeans import open_space, save_space
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
@@ -59,6 +59,16 @@ def test_several_languages_come_into_one_space(files):
     space = trainer(files, ("de", "fr")).train(progress=quiet)
     assert space.languages == ("en", "de", "fr")
     assert max(gap(space, "de"), gap(space, "fr")) < 1e-5
+
+
+def test_a_space_that_is_bilingual_already_can_be_mapped_within(files):
+    listed = {lang: open_space(files / f"{lang}.safetensors") for lang in ("en", "de")}
+    words = {lang: list(space.words(lang)) for lang, space in listed.items()}
+    matrix = np.concatenate([space.matrix for space in listed.values()])
+    save_space(WordSpace.from_words("both", words, matrix), files / "both.safetensors")
+    others = (Other("both.safetensors", "de", ("en-de.tsv",)),)
+    space = Procrustes("made", "both.safetensors", others).beside(files).train(progress=quiet)
+    assert gap(space, "de") < 1e-5
 
 
 def test_normalised_vectors_have_length_1(files):
