@@ -11,8 +11,8 @@ and Y those of the pivot:
 ``procrustes`` the orthogonal W that brings XW nearest to Y; no penalty
 =============  =============================================================================
 
-A regression keeps only what it can predict, so ridge rows vary less than the pivot's; the other two
-keep the spread. ``docs/numerics.md`` has the numbers, and ``experiments/align_study.py`` makes them.
+A regression keeps only what it can predict, so ridge rows vary less than the pivot's; the other
+two keep the spread. ``docs/numerics.md`` has numbers, made by ``experiments/align_study.py``.
 
 There is no offset: the z-norm has taken the means away, and a sentence without a known word stays
 a zero row. The pivot's own rows are left as they are, so a classifier trained on them needs no
