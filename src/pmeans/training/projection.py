@@ -53,7 +53,10 @@ class Projection:
         pairs: What to learn from, a table for each file; see `PairFile`.
         pivot: First language of every file.
         dim: Columns of the new space; those of the pivot's space if None.
-        dropout: ``"input"`` (the paper's text) or ``"output"`` (its program).
+        length: Scale each language's vectors first, to this mean length; None leaves them as they
+            are, as in the paper. tanh asks for the length: it bends long vectors and leaves short
+            ones to the bias, so spaces of different lengths meet badly. 5 is a good one.
+        dropout: ``"output"`` (the paper's program) or ``"input"`` (its text), which learns less.
         epochs: At most so many; training ends when retrieval has not risen for 5.
         seed: Of everything random.
     """
@@ -63,6 +66,7 @@ class Projection:
     pairs: tuple[PairFile, ...]
     pivot: str = "en"
     dim: int | None = None
+    length: float | None = None
     dropout: Dropout = "output"
     epochs: int = 100
     seed: int = 0
@@ -75,10 +79,10 @@ class Projection:
                 f"projection {self.name!r}: {self.pivot!r} is the pivot, the first language of "
                 "every file; 'lang' is the second."
             )
-        for key in ("dim", "epochs"):
+        for key, least in (("dim", 1), ("length", 1e-6), ("epochs", 1)):
             value = getattr(self, key)
-            if value is not None and value < 1:
-                raise ConfigError(f"projection {self.name!r}: {key} = {value} is below 1.")
+            if value is not None and not least <= value <= LARGEST:
+                raise ConfigError(f"projection {self.name!r}: {key} = {value} is not usable.")
 
     def beside(self, folder: Path) -> Self:
         """Return the same trainer with its relative paths taken from a folder."""
@@ -103,7 +107,7 @@ class Projection:
         """
         opened = [find_space(space) for space in self.spaces]
         langs = tuple(dict.fromkeys([self.pivot, *(file.lang for file in self.pairs)]))
-        spaces = {lang: _space_of(lang, opened) for lang in langs}
+        spaces = {lang: _space_of(lang, opened, self.length) for lang in langs}
         progress(0.0, "reading pairs")
         rng = np.random.default_rng(self.seed)
         corpora = [sentences.load(file, self.pivot, spaces, rng) for file in self.pairs]
@@ -200,16 +204,23 @@ def hits_of(pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, par
     return retrieved(first, apply(weights[pairs.lang], pairs.second[rows]))
 
 
-def _space_of(lang: str, spaces: Sequence[WordSpace]) -> WordSpace:
+def _space_of(lang: str, spaces: Sequence[WordSpace], length: float | None) -> WordSpace:
+    """Return one language of the first space that has it, float32, scaled to a mean length."""
     for space in spaces:
-        if lang in space.tables:
-            rows = space.rows(slice(None))
-            if not max(rows.max(initial=0), -rows.min(initial=0)) <= LARGEST:  # also if it is NaN
-                raise InputError(
-                    f"the space {space.name!r} has numbers beyond {LARGEST:.0e}, of which no "
-                    "gradient can be taken. 'pmeans spaces info NAME --verify' looks for damage."
-                )
-            return space
+        if lang not in space.tables:
+            continue
+        table = space.tables[lang]
+        rows = space.rows(slice(table.start, table.start + len(table)))
+        if not max(rows.max(initial=0), -rows.min(initial=0)) <= LARGEST:  # also if it is NaN
+            raise InputError(
+                f"the space {space.name!r} has numbers beyond {LARGEST:.0e} ({lang}), of which no "
+                "gradient can be taken. 'pmeans spaces info NAME --verify' looks for damage."
+            )
+        if length is not None:
+            own = float(np.sqrt(np.einsum("ij,ij->i", rows, rows)).mean())
+            rows = rows * np.float32(length / own if own else 1.0)
+        alone = {lang: replace(table, start=0)}
+        return replace(space, matrix=rows, tables=alone, scale=None, subwords=None)
     has = "; ".join(f"{space.name} has {', '.join(space.languages)}" for space in spaces)
     raise LanguageError(f"no space to project has the language {lang!r}: {has}.")
 
@@ -243,15 +254,11 @@ def _save(
 def _mapped(
     name: str, spaces: Mapping[str, WordSpace], weights: Mapping[str, Floats], source: str
 ) -> WordSpace:
-    tables, blocks, start = {}, [], 0
+    tables, start = {}, 0
     for lang, space in spaces.items():
-        table = space.tables[lang]
-        tables[lang] = replace(table, start=start)
-        start += len(table)
-        blocks.append(
-            apply(weights[lang], space.rows(slice(table.start, table.start + len(table))))
-        )
-    matrix = np.concatenate(blocks)
+        tables[lang] = replace(space.tables[lang], start=start)
+        start += len(space)
+    matrix = np.concatenate([apply(weights[lang], space.matrix) for lang, space in spaces.items()])
     cases = {space.case for space in spaces.values()}
     # Tries the word as it stands and in lower case, so that it finds what each space would.
     case = cases.pop() if len(cases) == 1 else "cased-then-lower"

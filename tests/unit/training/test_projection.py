@@ -220,6 +220,15 @@ def test_the_dimension_can_be_chosen(trainer):
     assert replace(trainer, dim=3).train(progress=silent).dim == 3
 
 
+def test_a_length_makes_the_size_of_the_vectors_indifferent(trainer, tmp_path):
+    first = replace(trainer, length=5.0).train(progress=silent)
+    large = replace(rotated(), matrix=rotated().matrix * np.float32(64))
+    save_space(large, tmp_path / "rotated.safetensors")
+    again = replace(trainer, length=5.0).train(progress=silent)
+    assert first.matrix.tobytes() == again.matrix.tobytes()  # by a power of two: nothing rounds
+    assert trainer.train(progress=silent).matrix.tobytes() != again.matrix.tobytes()
+
+
 def test_subwords_are_dropped_as_a_map_of_a_mean_is_no_mean_of_maps(trainer, tmp_path):
     subwords = Subwords(np.ones((5, DIM), dtype=np.float32), 3, 4)
     save_space(rotated(subwords=subwords), tmp_path / "rotated.safetensors")
@@ -293,6 +302,7 @@ def test_an_unknown_source_is_refused_with_the_nearest(trainer):
         ({"pivot": "fr"}, "'fr' is the pivot"),
         ({"dim": 0}, "dim = 0"),
         ({"epochs": 0}, "epochs = 0"),
+        ({"length": 0.0}, r"length = 0\.0"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(trainer, change, message):
