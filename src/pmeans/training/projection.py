@@ -10,6 +10,7 @@ into the common space. A space that holds several languages already is re-mapped
     kind = "projection"
     name = "projected-en-fr"
     spaces = ["googlenews-subset", "spacy-fasttext-fr"]
+    length = 5
 
     [[pairs]]
     path = "en-fr.tsv.gz"
