@@ -84,7 +84,9 @@ class Cca:
             pairs = other.pairs(self.lang, state, within(progress, share, len(self.others)))
             x, y, weights = known(pairs, (pivot, self.lang), (space, other.lang))
             vectors = vectors_of(space, other.lang)
-            progress(share, f"correlating {other.lang} by {len(x):,} word pairs")
+            progress(
+                share + 1 / len(self.others), f"correlating {other.lang} by {len(x):,} word pairs"
+            )
             maps = canonical(goal[x], vectors[y], weights, self.dim, self.ridge)
             mapped = (vectors - maps.y_mean) @ maps.b
             if len(self.others) == 1:

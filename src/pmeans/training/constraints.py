@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import ConfigError, FormatError
+from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import read_lines
@@ -54,6 +54,8 @@ class PairFile:
                 if len(columns) < 2:
                     raise FormatError(f"{self.path}, line {number:,}: {row!r} is not two words.")
                 pairs.append((columns[0].strip(), columns[1].strip()))
+        if not pairs:
+            raise InputError(f"{self.path}: no pairs of words.")
         return pairs
 
 
@@ -120,7 +122,7 @@ def _rows(space: WordSpace, files: Sequence[PairFile]) -> Ints:
     """Return the rows of the pairs whose words the space has, (n, 2)."""
     found = [np.empty((0, 2), dtype=np.int64)]
     for file in files:
-        columns = list(zip(*file.read(), strict=True)) or [(), ()]
+        columns = list(zip(*file.read(), strict=True))
         languages = (*file.languages, *file.languages)[:2]
         sides = [
             rows_of(space, words, lang) for words, lang in zip(columns, languages, strict=True)

@@ -1,8 +1,8 @@
 """Text to train on: pairs of sentences that mean the same, and running text.
 
 Pairs are a TSV file, ``source, sentence, sentence`` or just the two sentences; running text is one
-sentence or paragraph a line. Both may be compressed (.gz, .bz2, .xz). Words are split as raw text is
-(tokenizer ``words``) and lower-cased, which is how the trained spaces are looked up.
+sentence or paragraph a line. Both may be compressed (.gz, .bz2, .xz). Words are split as raw text
+is (tokenizer ``words``) and lower-cased, which is how the trained spaces are looked up.
 """
 
 from __future__ import annotations

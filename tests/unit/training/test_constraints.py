@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from pmeans.errors import ConfigError, FormatError, LanguageError
+from pmeans.errors import ConfigError, FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import PairFile, gather, rows_of
 
@@ -76,8 +76,9 @@ def test_pairs_to_do_without_leave_both_kinds_and_are_counted(space, tmp_path):
     assert str(found) == "1 attract and 0 repel pairs, 2 left out"
 
 
-def test_an_empty_file_gives_no_pairs(space, tmp_path):
-    assert len(gather(space, [pair_file(tmp_path, "p", "\n")], []).attract) == 0
+def test_an_empty_file_is_an_error(space, tmp_path):
+    with pytest.raises(InputError, match="no pairs of words"):
+        gather(space, [pair_file(tmp_path, "p", "\n")], [])
 
 
 def test_a_language_that_the_space_lacks_is_an_error(space, tmp_path):
