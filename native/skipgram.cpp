@@ -62,8 +62,8 @@ inline void dots(float* const* in, float* const* out, size_t width, float* logit
   }
 }
 
-// SIGMOID. 1/2 + tanh(x/2)/2, with Lambert's continued fraction for tanh to x^7, which is within
-// 3e-5 where it is used and reaches 1 at 4.97.
+// SIGMOID. 1/2 + tanh(x/2)/2, with Lambert's continued fraction for tanh to x^7, which reaches 1
+// at 4.97 and is cut there: the sigmoid is within 5e-5.
 inline Vector sigmoid(Vector x) {
   const Vector end = Vector{} + 4.97f;
   Vector t = x * 0.5f;
