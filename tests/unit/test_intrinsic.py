@@ -83,27 +83,6 @@ def test_overlap_counts_pairs_once_in_either_order_and_any_case():
     assert overlap([("old", "new"), ("new", "Old"), ("a", "b")], [("New", "old"), ("c", "d")]) == 1
 
 
-def test_csls_passes_a_hub_over():
-    # The hub is nearest to both queries by cosine, and so nearest to the sources on average.
-    sources = np.array([[1, 0], [0, 1]], dtype=np.float32)
-    targets = np.array([[0.7, -0.714], [-0.714, 0.7], [0.707, 0.707]], dtype=np.float32)
-    hubs = dictionary.hubness(targets, sources, 2)
-    np.testing.assert_allclose(hubs, (targets @ sources.T).mean(axis=1), rtol=1e-6)
-    assert (targets @ sources.T).argmax(axis=0).tolist() == [2, 2]
-    assert dictionary.nearest(sources, targets, hubs, 1).tolist() == [[0], [1]]
-
-
-def test_blocks_change_nothing_in_csls(monkeypatch):
-    rng = np.random.default_rng(1)
-    queries, targets = (rng.normal(size=(n, 4)).astype(np.float32) for n in (7, 9))
-    hubs = dictionary.hubness(targets, queries, 3)
-    best = dictionary.nearest(queries, targets, hubs, 2)
-    monkeypatch.setattr(dictionary, "_BLOCK", 2)
-    # rtol: sums of products may be ordered otherwise in another block.
-    np.testing.assert_allclose(dictionary.hubness(targets, queries, 3), hubs, rtol=1e-5)
-    assert dictionary.nearest(queries, targets, hubs, 2).tolist() == best.tolist()
-
-
 def test_any_of_several_translations_is_right(space):
     answers = {"house": ["hund", "haus"], "dog": ["katze"], "cow": ["kuh"], "cat": ["kater"]}
     at_1, at_3 = dictionary.precision(space, answers, ("en", "de"), ks=(1, 3))

@@ -14,14 +14,12 @@ import numpy as np
 
 from pmeans.errors import FormatError
 from pmeans.intrinsic.measure import Measure
-from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import read_lines
-from pmeans.types import Floats, Ints
+from pmeans.training.csls import csls_neighbours
+from pmeans.types import Ints
 
 Translations = Mapping[str, Sequence[str]]
-_BLOCK = 1024  # rows compared at a time: 80 MB of cosines to 20,000 words
-_NEIGHBOURS = 10
 
 
 def read_dictionary(path: str | Path) -> dict[str, list[str]]:
@@ -32,43 +30,6 @@ def read_dictionary(path: str | Path) -> dict[str, list[str]]:
         if len(cells) != 2:
             raise FormatError(f"{path}, line {number:,}: {len(cells)} columns, expected 2.")
         found.setdefault(cells[0], []).append(cells[1])
-    return found
-
-
-def hubness(targets: Floats, sources: Floats, n_neighbours: int = _NEIGHBOURS) -> Floats:
-    """Return how near each target is to its nearest sources, on average, (n_targets,).
-
-    Args:
-        targets: (n_targets, dim), rows of length 1.
-        sources: (n_sources, dim), rows of length 1.
-        n_neighbours: How many sources are averaged.
-    """
-    n = min(n_neighbours, len(sources))
-    means = np.empty(len(targets), dtype=np.float32)
-    for low in range(0, len(targets), _BLOCK):
-        cosines = targets[low : low + _BLOCK] @ sources.T
-        cosines.partition(cosines.shape[1] - n, axis=1)
-        means[low : low + _BLOCK] = cosines[:, -n:].mean(axis=1)
-    return means
-
-
-def nearest(queries: Floats, targets: Floats, hubs: Floats, k: int) -> Ints:
-    """Return the ``k`` best targets of each query by CSLS, best first, (n_queries, k).
-
-    Args:
-        queries: (n_queries, dim), rows of length 1.
-        targets: (n_targets, dim), rows of length 1.
-        hubs: What `hubness` says of the targets.
-        k: How many; fewer come where there are fewer targets.
-    """
-    k = min(k, len(targets))
-    found = np.empty((len(queries), k), dtype=np.int64)
-    for low in range(0, len(queries), _BLOCK):
-        # The query's own hubness is the same for all targets, and changes no order.
-        scores = 2 * (queries[low : low + _BLOCK] @ targets.T) - hubs
-        best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
-        found[low : low + _BLOCK] = np.take_along_axis(best, order, axis=1)
     return found
 
 
@@ -106,10 +67,9 @@ def precision(
     hits: dict[int, float | None] = dict.fromkeys(ks)
     if asked:
         candidates = _first(space, target, commonest, set().union(*right))
-        sources = unit_rows(space.rows(_first(space, source, commonest)))
-        targets = unit_rows(space.rows(candidates))
-        queries = unit_rows(space.rows(np.array(asked)))
-        best = candidates[nearest(queries, targets, hubness(targets, sources), max(ks))]
+        queries, targets = space.rows(np.array(asked)), space.rows(candidates)
+        among = space.rows(_first(space, source, commonest))
+        best = candidates[csls_neighbours(queries, targets, top=max(ks), among=among)]
         for k in ks:
             found = [
                 bool(rows & set(row[:k])) for rows, row in zip(right, best.tolist(), strict=True)

@@ -13,8 +13,8 @@ from pathlib import Path
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import PairFile, gather
-from pmeans.training.specialise import Objective, path_beside
-from pmeans.training.trainer import Progress
+from pmeans.training.specialise import Objective
+from pmeans.training.trainer import Progress, space_beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class AttractRepel(Objective):
             tuple(file.beside(folder) for file in files)
             for files in (self.attract, self.repel, self.without)
         )
-        space = path_beside(self.space, folder)
+        space = space_beside(folder, self.space)
         return replace(self, space=space, attract=attract, repel=repel, without=without)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:

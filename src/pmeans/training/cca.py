@@ -27,11 +27,10 @@ from pmeans.training.lexicon import (
     join,
     known,
     open_language,
-    space_beside,
     vectors_of,
 )
 from pmeans.training.procrustes import check_languages, within
-from pmeans.training.trainer import Progress
+from pmeans.training.trainer import Progress, space_beside
 from pmeans.types import Array
 
 

@@ -23,10 +23,9 @@ from pmeans.training.lexicon import (
     open_language,
     places,
     read_dictionary,
-    space_beside,
     vectors_of,
 )
-from pmeans.training.trainer import Progress
+from pmeans.training.trainer import Progress, space_beside
 from pmeans.types import Array, Floats, Ints
 
 _MULTIWORD = (" ", "_")

@@ -20,7 +20,7 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, read_lines, read_pairs, words
-from pmeans.training.trainer import Checkpoint, Progress
+from pmeans.training.trainer import Checkpoint, Progress, space_beside
 from pmeans.types import Array, Ints
 
 ITERATIONS = 5
@@ -73,12 +73,6 @@ class Other:
             [word for pairs in found for word in pairs.second],
             np.concatenate([pairs.weights for pairs in found]),
         )
-
-
-def space_beside(folder: Path, space: str) -> str:
-    """Take a relative path of a space from a folder; a plain name stays one."""
-    is_path = "/" in space or space.endswith(".safetensors")
-    return str(folder / space) if is_path else space
 
 
 class AlignerState:

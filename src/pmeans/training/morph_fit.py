@@ -16,8 +16,8 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, clean, rows_of
 from pmeans.training.rules import MORPHOLOGY
-from pmeans.training.specialise import Objective, path_beside
-from pmeans.training.trainer import Progress
+from pmeans.training.specialise import Objective
+from pmeans.training.trainer import Progress, space_beside
 from pmeans.types import Ints
 
 
@@ -43,7 +43,7 @@ class MorphFit(Objective):
 
     def beside(self, folder: Path) -> MorphFit:
         """Return the same trainer with its relative paths taken from a folder."""
-        return replace(self, space=path_beside(self.space, folder))
+        return replace(self, space=space_beside(folder, self.space))
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Return the specialised space; the same bytes for the same seed and material."""

@@ -26,10 +26,9 @@ from pmeans.training.lexicon import (
     join,
     known,
     open_language,
-    space_beside,
     vectors_of,
 )
-from pmeans.training.trainer import Progress
+from pmeans.training.trainer import Progress, space_beside
 from pmeans.types import Array, Floats, Ints
 
 
@@ -77,7 +76,9 @@ class Procrustes:
             vectors = vectors_of(space, other.lang)
             if self.normalise:
                 vectors = normalised(vectors)
-            progress(share, f"rotating {other.lang} by {len(x):,} word pairs")
+            progress(
+                share + 1 / len(self.others), f"rotating {other.lang} by {len(x):,} word pairs"
+            )
             w = fit(vectors[x], goal[y], weights)
             if self.refinements:
                 w = self._refined(w, (x, y, weights), vectors, goal)

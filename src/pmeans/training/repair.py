@@ -38,7 +38,7 @@ from pmeans.spaces import edit
 from pmeans.spaces.edit import Precision
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.training.trainer import Progress
+from pmeans.training.trainer import Progress, space_beside
 from pmeans.types import Array, Floats
 
 _ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
@@ -234,8 +234,8 @@ class Repair:
 
     def beside(self, folder: Path) -> Self:
         """Return the same trainer with its relative paths taken from a folder."""
-        other = self.fill and _beside(folder, self.fill)
-        return replace(self, space=_beside(folder, self.space), fill=other)
+        other = self.fill and space_beside(folder, self.fill)
+        return replace(self, space=space_beside(folder, self.space), fill=other)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Repair the space; the checkpoint is not used."""
@@ -287,8 +287,3 @@ def _reachable(word: str, space: WordSpace) -> bool:
 def _mapped(subwords: Subwords, fitted: Affine) -> Subwords:
     # The mean of mapped n-grams is the mapped mean of n-grams.
     return replace(subwords, ngrams=fitted(subwords.ngrams))
-
-
-def _beside(folder: Path, space: str) -> str:
-    is_path = "/" in space or space.endswith(".safetensors")
-    return str(folder / Path(space).expanduser()) if is_path else space

@@ -187,12 +187,6 @@ class _Learning:
         return float(cost[active].sum())
 
 
-def path_beside(space: str, folder: Path) -> str:
-    """Take a relative path of a space from a folder; the name of an installed space stays."""
-    is_path = "/" in space or space.endswith(".safetensors")
-    return str(folder / Path(space).expanduser()) if is_path else space
-
-
 def _product(left: Floats, right: Floats) -> Floats:
     """Return ``left @ right``, eight rows at a time.
 

@@ -17,6 +17,12 @@ Progress = Callable[[float, str], None]
 """Called with the finished share, between 0 and 1, and a few words."""
 
 
+def space_beside(folder: Path, space: str) -> str:
+    """Take a relative path of a space from a folder; the name of an installed space stays."""
+    is_path = "/" in space or space.endswith(".safetensors")
+    return str(folder / Path(space).expanduser()) if is_path else space
+
+
 class Checkpoint:
     """The state of a training, in one file that is replaced whole.
 
