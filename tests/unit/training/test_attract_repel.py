@@ -48,12 +48,15 @@ def cost(vectors, original, batch, kind, how):
     return total + how.regularisation * sum(((unit[w] - original[w]) ** 2).sum() for w in unit)
 
 
+@pytest.mark.parametrize("margin", [0.0, 1.0])  # at 0, some pairs cost nothing
 @pytest.mark.parametrize("kind", [0, 1])
-def test_a_step_goes_down_the_gradient_of_the_papers_cost(kind):
+def test_a_step_goes_down_the_gradient_of_the_papers_cost(kind, margin):
     rng = np.random.default_rng(2)
     vectors, original = rng.normal(size=(2, 8, 5))
+    vectors[3] += 2 * vectors[2]  # a partner is the closest word of all, another the farthest,
+    vectors[6] -= 2 * vectors[5]  # and neither may be the negative of its own pair
     batch = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])  # word 0 twice, word 7 never
-    how = Objective(regularisation=0.3, rate=1.0)
+    how = Objective(attract_margin=margin, repel_margin=margin, regularisation=0.3, rate=1.0)
     learning = _Learning(original, vectors.copy(), [np.zeros((8, 5)) + 1e12 for _ in range(2)], how)
     learning.step(kind, batch)
     gradient = (vectors - learning.vectors) * 1e6  # accounts of 1e12 divide each step by 1e6
