@@ -51,7 +51,9 @@ class Checkpoint:
                 f"{str(self.path)!r} is the state of another training. Delete it, or name "
                 "another file."
             )
-        return {name: array.copy() for name, array in arrays.items()}, json.loads(metadata["state"])
+        # What the store put between arrays is not state; saved again it would grow at each resume.
+        kept = {n: array.copy() for n, array in arrays.items() if not n.startswith("padding.")}
+        return kept, json.loads(metadata["state"])
 
     def save(self, arrays: Mapping[str, Array], state: Mapping[str, Any]) -> None:
         """Keep arrays and values (JSON), in place of the earlier ones."""
