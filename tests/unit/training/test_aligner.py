@@ -5,7 +5,7 @@ import pytest
 
 from pmeans.errors import InputError
 from pmeans.training import aligner
-from pmeans.training.aligner import Alignment, Sentences, align, digamma, lexicon
+from pmeans.training.aligner import Alignment, Sentences, align, digamma, lexicon, mutual
 
 THE, HOUSE, BOOK, A = 1, 2, 3, 4
 DAS, HAUS, BUCH, EIN = 1, 2, 3, 4
@@ -56,6 +56,18 @@ def test_words_that_occur_only_together_are_linked_along_the_diagonal():
     alignment = Alignment(side, side)
     alignment.run(1)
     assert alignment.best().tolist() == [0, 1, 2]
+
+
+def test_the_earlier_of_two_equal_choices_wins():
+    # The third of four words lies midway between the two places of the source.
+    alignment = Alignment(Sentences.of([[1, 1]]), Sentences.of([[1, 2, 3, 4]]))
+    assert alignment.best()[2] == 0
+
+
+def test_a_choice_that_is_not_returned_is_no_link():
+    first, second = Sentences.of([[7]]), Sentences.of([[8, 9]])
+    found = mutual(first, second, np.array([0, 0]), np.array([1]))
+    assert [each.tolist() for each in found] == [[7], [9], [1]]
 
 
 def test_blocks_change_nothing(monkeypatch):

@@ -112,7 +112,7 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize("after", [1, 7])
 def test_a_killed_alignment_goes_on_to_the_same_bytes(files, after):
-    whole = from_text(files).train(progress=quiet)
+    whole = from_text(files).train(progress=quiet, checkpoint=files / "whole")
     calls = []
 
     def kill(share, words):
@@ -127,6 +127,7 @@ def test_a_killed_alignment_goes_on_to_the_same_bytes(files, after):
         progress=lambda share, words: steps.append(words), checkpoint=files / "state"
     )
     assert resumed.matrix.tobytes() == whole.matrix.tobytes()
+    assert (files / "state").read_bytes() == (files / "whole").read_bytes()
     assert sum("aligning" in words for words in steps) == 10 - after
 
 
