@@ -124,7 +124,7 @@ def test_a_state_of_other_pairs_is_refused(made, tmp_path):
 
 
 def test_too_few_pairs_are_an_error(made, tmp_path):
-    (tmp_path / "near").write_text("")
+    (tmp_path / "near").write_text("unheard of\n")
     (tmp_path / "far").write_text("w6 w7\nunheard of\n")
     with pytest.raises(InputError, match="0 attract and 1 repel pairs between words of 'start'"):
         made.train(progress=quiet)
