@@ -11,12 +11,11 @@ words of the pair itself are never t; nor is a second mention of one of them, wh
 program lets pass. The vectors count by their direction alone: the authors' program, like this one,
 scales them to length 1 wherever they are read, lets the gradient pass through that, and scales the
 result once more at the end. AdaGrad begins at 0.1 in every coordinate, with accounts of its own
-for either kind of pair, as there. The authors' program also draws some of the t at random and clips
-gradients at 2, which their paper does not mention; this one does neither.
+for either kind of pair, as there.
+The authors' program also mixes its negatives and clips gradients at 2; this one does neither.
 
 All of a batch is one (words, words) matrix of cosines, and the gradient is one more product: the
-slopes at the few cosines that cost something are a matrix of the same shape. A step of 50 pairs
-takes about half a millisecond.
+slopes at the few cosines that cost something are a matrix of the same shape.
 """
 
 from __future__ import annotations
