@@ -4,8 +4,8 @@
 
 The folder has ``glove-6b-100d.en`` and ``googlenews-w2v-300d.en`` as ``.f16.npy`` with
 ``.words.txt``. The subset of GoogleNews looks words up in lower case where it lacks the cased
-form. Its vectors were scaled to length 1, which the published ones are not; doubled they have about
-their size, and SentEval's classifiers, which stop early, are not indifferent to that.
+form. Its vectors were scaled to length 1, which the published ones are not, and SentEval's
+classifiers, which stop early, are not indifferent to that: a doubled copy shows how much.
 """
 
 import sys
