@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pmeans.errors import InputError
+from pmeans.output import unit_rows
 from pmeans.types import Array, Floats, Ints
 
 _CELLS = 1 << 24  # similarities held at a time: 64 MB
@@ -37,8 +38,8 @@ def csls_neighbours(
         raise InputError(f"k is {k} and top is {top}; both must be at least 1.")
     if not len(queries) or not len(targets):
         raise InputError(f"{len(queries)} queries and {len(targets)} targets; none may be empty.")
-    queries, targets = unit(queries), unit(targets)
-    closeness = _closeness(targets, queries if among is None else unit(among), k)
+    queries, targets = unit_rows(queries), unit_rows(targets)
+    closeness = _closeness(targets, queries if among is None else unit_rows(among), k)
     top = min(top, len(targets))
     found = np.empty((len(queries), top), dtype=np.int64)
     step = max(1, _CELLS // len(targets))
@@ -46,14 +47,6 @@ def csls_neighbours(
         scores = 2 * (queries[low : low + step] @ targets.T) - closeness
         found[low : low + step] = _highest(scores, top)
     return found
-
-
-def unit(rows: Array) -> Floats:
-    """Scale rows to length 1, (n, dim) float32; zeros stay zeros."""
-    rows = np.asarray(rows, dtype=np.float32)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
-    return rows / lengths
 
 
 def _closeness(rows: Floats, others: Floats, k: int) -> Floats:

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.errors import InputError
+from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
-from pmeans.training.csls import csls_neighbours, unit
+from pmeans.training.csls import csls_neighbours
 from pmeans.training.lexicon import (
     AlignerState,
     Other,
@@ -117,14 +118,14 @@ def fit(x: Array, y: Array, weights: Array) -> Floats:
 
 def normalised(vectors: Array) -> Floats:
     """Scale rows to length 1, take their mean away, and scale again."""
-    rows = unit(vectors)
-    return unit(rows - rows.mean(axis=0, dtype=np.float64).astype(np.float32))
+    rows = unit_rows(vectors)
+    return unit_rows(rows - rows.mean(axis=0, dtype=np.float64).astype(np.float32))
 
 
 def _nearest(queries: Floats, targets: Floats) -> tuple[Ints, float]:
     """Return the CSLS neighbour of each query, and their mean cosine."""
     found = csls_neighbours(queries, targets)[:, 0]
-    cosines = np.einsum("ij,ij->i", unit(queries), unit(targets)[found])
+    cosines = np.einsum("ij,ij->i", unit_rows(queries), unit_rows(targets)[found])
     return found, float(cosines.mean(dtype=np.float64))
 
 
