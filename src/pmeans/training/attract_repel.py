@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import PairFile, gather
+from pmeans.training.constraints import WordPairFile, gather
 from pmeans.training.specialise import Objective
 from pmeans.training.trainer import Progress, space_beside
 
@@ -31,9 +31,9 @@ class AttractRepel(Objective):
 
     name: str
     space: str
-    attract: tuple[PairFile, ...]
-    repel: tuple[PairFile, ...] = ()
-    without: tuple[PairFile, ...] = ()
+    attract: tuple[WordPairFile, ...]
+    repel: tuple[WordPairFile, ...] = ()
+    without: tuple[WordPairFile, ...] = ()
 
     def beside(self, folder: Path) -> AttractRepel:
         """Return the same trainer with its relative paths taken from a folder."""

@@ -23,7 +23,7 @@ from pmeans.types import Ints
 
 
 @dataclass(frozen=True)
-class PairFile:
+class WordPairFile:
     """A file of word pairs.
 
     Attributes:
@@ -40,7 +40,7 @@ class PairFile:
                 f"{self.path}: languages {list(self.languages)}; name one for both columns, or two."
             )
 
-    def beside(self, folder: Path) -> PairFile:
+    def beside(self, folder: Path) -> WordPairFile:
         """Return the same file with its relative path taken from a folder."""
         return replace(self, path=str(folder / self.path))
 
@@ -80,9 +80,9 @@ class Constraints:
 
 def gather(
     space: WordSpace,
-    attract: Sequence[PairFile],
-    repel: Sequence[PairFile],
-    without: Sequence[PairFile] = (),
+    attract: Sequence[WordPairFile],
+    repel: Sequence[WordPairFile],
+    without: Sequence[WordPairFile] = (),
 ) -> Constraints:
     """Read pair files, and keep what says something about two different words of the space.
 
@@ -118,7 +118,7 @@ def _keys(pairs: Ints, n_words: int) -> Ints:
     return np.unique((low * n_words + high)[low != high])
 
 
-def _rows(space: WordSpace, files: Sequence[PairFile]) -> Ints:
+def _rows(space: WordSpace, files: Sequence[WordPairFile]) -> Ints:
     """Return the rows of the pairs whose words the space has, (n, 2)."""
     found = [np.empty((0, 2), dtype=np.int64)]
     for file in files:

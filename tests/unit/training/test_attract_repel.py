@@ -10,7 +10,7 @@ from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.training import from_toml
 from pmeans.training.attract_repel import AttractRepel
-from pmeans.training.constraints import PairFile
+from pmeans.training.constraints import WordPairFile
 from pmeans.training.specialise import Objective, _Learning
 
 WORDS = [f"w{i}" for i in range(12)]
@@ -26,8 +26,8 @@ def made(tmp_path):
     return AttractRepel(
         name="new",
         space=str(tmp_path / "s.safetensors"),
-        attract=(PairFile(str(tmp_path / "near"), ("en",)),),
-        repel=(PairFile(str(tmp_path / "far"), ("en",)),),
+        attract=(WordPairFile(str(tmp_path / "near"), ("en",)),),
+        repel=(WordPairFile(str(tmp_path / "far"), ("en",)),),
         epochs=4,
     )
 
@@ -154,7 +154,7 @@ def test_languages_are_tied_together_by_translations(tmp_path):
     start = WordSpace.from_words("both", words, rng.normal(size=(6, 8)))
     save_space(start, tmp_path / "s.safetensors")
     (tmp_path / "p").write_text("cat\tkatze\ndog\thund\ncup\ttasse\n")
-    pairs = PairFile(str(tmp_path / "p"), ("en", "de"))
+    pairs = WordPairFile(str(tmp_path / "p"), ("en", "de"))
     path = str(tmp_path / "s.safetensors")
     rows = AttractRepel(name="n", space=path, attract=(pairs,), epochs=20).train(progress=quiet)
     nearest = (rows.matrix[:3] @ rows.matrix[3:].T).argmax(axis=1)

@@ -7,7 +7,7 @@ import pytest
 
 from pmeans.errors import ConfigError, FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import PairFile, gather, rows_of
+from pmeans.training.constraints import WordPairFile, gather, rows_of
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def space() -> WordSpace:
 
 def pair_file(tmp_path, name, text, *languages):
     (tmp_path / name).write_bytes(text.encode())
-    return PairFile(str(tmp_path / name), languages or ("en",))
+    return WordPairFile(str(tmp_path / name), languages or ("en",))
 
 
 def as_set(pairs):
@@ -33,7 +33,7 @@ def test_tabs_blanks_and_bare_carriage_returns_all_separate(tmp_path):
 
 def test_a_compressed_file_is_read(tmp_path):
     (tmp_path / "p.gz").write_bytes(gzip.compress(b"a\tb\n"))
-    assert PairFile(str(tmp_path / "p.gz"), ("en",)).read() == [("a", "b")]
+    assert WordPairFile(str(tmp_path / "p.gz"), ("en",)).read() == [("a", "b")]
 
 
 def test_a_line_of_one_word_is_an_error_that_names_it(tmp_path):
@@ -43,7 +43,7 @@ def test_a_line_of_one_word_is_an_error_that_names_it(tmp_path):
 
 def test_three_languages_for_two_columns_are_refused():
     with pytest.raises(ConfigError, match="one for both columns, or two"):
-        PairFile("p", ("en", "de", "fr"))
+        WordPairFile("p", ("en", "de", "fr"))
 
 
 def test_unknown_and_identical_words_and_second_mentions_are_dropped(space, tmp_path):
