@@ -42,6 +42,7 @@ _OTHER = """
 space = "de.safetensors"
 lang = "de"
 """
+_TEXT = 'text = { path = "pairs.tsv", first = "en", second = "de" }'
 CASES = {
     "bivcd": Case(
         """
@@ -92,13 +93,12 @@ CASES = {
         epochs = 3
         [[pairs]]
         path = "pairs.tsv"
-        lang = "de"
+        first = "en"
+        second = "de"
         """,
         material="pairs.tsv",
     ),
-    "cca": Case(
-        'space = "en.safetensors"\ndim = 3' + _OTHER + 'text = "pairs.tsv"', material="pairs.tsv"
-    ),
+    "cca": Case('space = "en.safetensors"\ndim = 3' + _OTHER + _TEXT, material="pairs.tsv"),
     "procrustes": Case(
         'space = "en.safetensors"\nrefinements = 2' + _OTHER + 'files = ["lexicon.tsv"]',
         material="lexicon.tsv",
@@ -108,7 +108,7 @@ CASES = {
         """
         space = "en.safetensors"
         lang = "de"
-        text = "pairs.tsv"
+        text = { path = "pairs.tsv", first = "en", second = "de" }
         """,
         material="pairs.tsv",
     ),

@@ -36,7 +36,7 @@ def data(tmp_path):
     (tmp_path / "similarity" / "simlex-english.txt").write_bytes(rated.encode())
     (tmp_path / "lexicon" / "en-de.bli.test.tsv").write_text("house\tHaus\ndog\tHund\ncow\tKuh\n")
     with gzip.open(tmp_path / "parallel" / "en-de.tsv.gz", "wt") as file:
-        file.write("a\tthe house\tdas haus\na\tthe dog\tder hund\nb\ta cat\teine katze\n")
+        file.write(50 * "a\tthe dog\tder hund\n" + 50 * "b\ta cat\teine katze\n")
     return tmp_path
 
 
@@ -101,9 +101,10 @@ def test_a_dictionary_that_the_space_does_not_know_has_no_value(space):
     assert dictionary.precision(space, {"x": ["y"]}, ("en", "de"))[0].value is None
 
 
-def test_the_last_pairs_of_each_source_are_held_out():
-    pairs = [Pair(source, str(i), str(i)) for source in "ab" for i in range(100)]
-    kept = retrieval.held_out(pairs)
+def test_retrieval_is_measured_on_held_out_pairs_by_source(tmp_path):
+    lines = [f"{source}\t{i}\t{i}" for source in "ab" for i in range(100)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines), encoding="utf-8")
+    kept = retrieval.held_out(tmp_path / "pairs.tsv")
     assert {name: [p.first for p in some] for name, some in kept.items()} == {
         "a": ["98", "99"],
         "b": ["98", "99"],

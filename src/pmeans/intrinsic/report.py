@@ -20,7 +20,6 @@ from pmeans.intrinsic import dictionary, picture, retrieval, similarity
 from pmeans.intrinsic.measure import Measure
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.space import WordSpace
-from pmeans.training.corpus import read_pairs
 
 LANGUAGES = {
     "SimLex-999": "en",
@@ -67,7 +66,7 @@ def measures(
     for path, langs in parallel:
         progress(next(steps) / total, path.name)
         encoder = retrieval.sentence_means(space)
-        for source, pairs in retrieval.held_out(read_pairs(path)).items():
+        for source, pairs in retrieval.held_out(path).items():
             yield retrieval.accuracy(encoder, pairs, langs, source)
 
 

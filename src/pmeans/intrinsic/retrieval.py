@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -16,24 +17,18 @@ from pmeans.intrinsic.measure import Measure
 from pmeans.output import unit_rows
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
-from pmeans.training.corpus import Pair
+from pmeans.training.corpus import Pair, read_pairs, split
 from pmeans.types import Encoder
 
 _BLOCK = 1024
-HELD_OUT = 50
-"""One pair in so many is for testing: 2 % of each source."""
 
 
-def held_out(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """Return the last 2 % of the pairs of each source, rounded up, by source.
-
-    Files are sorted by source: the last pairs of the whole file would be those of one alone.
-    """
+def held_out(path: str | Path) -> dict[str, list[Pair]]:
+    """Return the pairs of a file that nothing was trained on, by source."""
     by_source: dict[str, list[Pair]] = defaultdict(list)
-    for pair in pairs:
+    for pair in split(read_pairs(path))["test"]:
         by_source[pair.source].append(pair)
-    # Division of a negative number rounds away from 0.
-    return {name: some[-len(some) // HELD_OUT :] for name, some in by_source.items()}
+    return by_source
 
 
 def sentence_means(space: WordSpace) -> PowerMeanEncoder:

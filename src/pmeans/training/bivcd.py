@@ -8,26 +8,14 @@ trained together; English of en-de and of en-fr is the same English, and holds t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import skipgram
-from pmeans.training.corpus import Pair, read_pairs, words
+from pmeans.training.corpus import PairFile, words
 from pmeans.training.trainer import Progress
-
-
-@dataclass(frozen=True)
-class PairFile:
-    """A file of sentence pairs, and the languages of its two sides."""
-
-    path: str
-    first: str
-    second: str
 
 
 @dataclass(frozen=True)
@@ -47,8 +35,6 @@ class Bivcd:
         seed: Of everything that is drawn.
         threads: With one, the same seed gives the same bytes. More are faster, and do not: they
             share the vectors without locks (Hogwild).
-        sources: Only pairs of these sources, if any are named.
-        limit: At most this many pairs of each file, drawn at random.
         licence: The terms of the pairs, if they should be kept with the space.
     """
 
@@ -63,14 +49,11 @@ class Bivcd:
     rate: float = 0.025
     seed: int = 1
     threads: int = 1
-    sources: tuple[str, ...] = ()
-    limit: int | None = None
     licence: str = ""
 
     def beside(self, folder: Path) -> Bivcd:
         """Return the same trainer with its relative paths taken from a folder."""
-        files = tuple(replace(file, path=str(folder / file.path)) for file in self.pairs)
-        return replace(self, pairs=files)
+        return replace(self, pairs=tuple(file.beside(folder) for file in self.pairs))
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
@@ -79,7 +62,7 @@ class Bivcd:
         used: set[str] = set()
         for file in self.pairs:
             progress(0.0, f"reading {Path(file.path).name}")
-            for pair in self._selected(file):
+            for pair in file.read(self.seed)["train"]:
                 used.add(pair.source)
                 first, second = words(pair.first, file.first), words(pair.second, file.second)
                 collector.add([(file.first, first), (file.second, second)])
@@ -101,10 +84,6 @@ class Bivcd:
         for file in self.pairs:
             skipgram.check_language(file.first)
             skipgram.check_language(file.second)
-            if file.first == file.second:
-                raise InputError(f"{file.path}: both sides are {file.first!r}.")
-        if self.limit is not None and self.limit < 1:
-            raise InputError(f"limit must be at least 1, not {self.limit}.")
         return skipgram.Settings(
             dim=self.dim,
             window=self.window,
@@ -116,18 +95,3 @@ class Bivcd:
             threads=self.threads,
             shuffle=True,
         )
-
-    def _selected(self, file: PairFile) -> Iterator[Pair]:
-        pairs = read_pairs(file.path)
-        if self.sources:
-            known = sorted({pair.source for pair in pairs})
-            pairs = [pair for pair in pairs if pair.source in self.sources]
-            if not pairs:
-                raise InputError(
-                    f"{file.path}: no pair of {', '.join(self.sources)}; "
-                    f"its sources are {', '.join(known)}."
-                )
-        if self.limit is None or len(pairs) <= self.limit:
-            return iter(pairs)
-        drawn = np.random.default_rng(self.seed).choice(len(pairs), self.limit, replace=False)
-        return (pairs[i] for i in sorted(drawn.tolist()))

@@ -3,6 +3,9 @@
 Pairs are a TSV file, ``source, sentence, sentence`` or just the two sentences; running text is one
 sentence or paragraph a line. Both may be compressed (.gz, .bz2, .xz). Words are split as raw text
 is (tokenizer ``words``) and lower-cased, which is how the trained spaces are looked up.
+
+Nothing is trained on the last 4 % of the pairs of a source: half of them is there to stop on and
+to choose by, the other half to measure translation retrieval on.
 """
 
 from __future__ import annotations
@@ -10,13 +13,21 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
-from pmeans.errors import FormatError, InputError, StorageError
+import numpy as np
+
+from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.text import tokenize
+
+Part = Literal["train", "dev", "test"]
+
+HELD_OUT = 50
+"""One pair in so many is for development, and as many for testing: 2 % of each source."""
 
 _OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -34,6 +45,55 @@ class Pair:
     source: str
     first: str
     second: str
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """A file of sentence pairs, and what is taken of it.
+
+    Attributes:
+        path: A TSV file, as in the module's docstring.
+        first: Language of the first sentences.
+        second: Language of the second.
+        sources: Only pairs of these sources, if any are named.
+        limit: At most this many pairs to train on, drawn at random.
+    """
+
+    path: str
+    first: str
+    second: str
+    sources: tuple[str, ...] = ()
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.first == self.second:
+            raise InputError(f"{self.path}: both sides are {self.first!r}.")
+        if self.limit is not None and self.limit < 1:
+            raise InputError(f"{self.path}: limit must be at least 1, not {self.limit}.")
+
+    def beside(self, folder: Path) -> PairFile:
+        """Return the same with a relative path taken from a folder."""
+        return replace(self, path=str(folder / self.path))
+
+    def read(self, seed: int = 0) -> dict[Part, list[Pair]]:
+        """Read the pairs, those of each part in their order; the seed draws within a limit."""
+        pairs = read_pairs(self.path)
+        if self.sources:
+            present = list(dict.fromkeys(pair.source for pair in pairs))
+            for source in self.sources:
+                if source not in present:
+                    raise InputError(
+                        f"{self.path}: no pairs of {source!r}.{did_you_mean(source, present)} "
+                        f"Its sources are: {', '.join(map(repr, present))}."
+                    )
+            pairs = [pair for pair in pairs if pair.source in self.sources]
+        parts = split(pairs)
+        train = parts["train"]
+        if self.limit is not None and self.limit < len(train):
+            # Not the first ones: files lie source by source.
+            drawn = np.random.default_rng(seed).choice(len(train), self.limit, replace=False)
+            parts["train"] = [train[i] for i in sorted(drawn.tolist())]
+        return parts
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
@@ -63,6 +123,25 @@ def read_pairs(path: str | Path) -> list[Pair]:
     if not pairs:
         raise InputError(f"{path}: no pairs of sentences.")
     return pairs
+
+
+def split(pairs: Sequence[Pair]) -> dict[Part, list[Pair]]:
+    """Hold out the last pairs of each source: ``dev`` and ``test``, 2 % each, rounded down.
+
+    The paper takes the last lines of a file that is all TED talks. Where a file has several
+    sources, one behind the other, its last lines would be of one alone.
+    """
+    by_source: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        by_source[pair.source].append(pair)
+    parts: dict[Part, list[Pair]] = {"train": [], "dev": [], "test": []}
+    for found in by_source.values():
+        held = len(found) // HELD_OUT
+        dev, test = len(found) - 2 * held, len(found) - held
+        parts["train"] += found[:dev]
+        parts["dev"] += found[dev:test]
+        parts["test"] += found[test:]
+    return parts
 
 
 def words(text: str, lang: str) -> list[str]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
+from pmeans.training.corpus import PairFile
 from pmeans.training.lexicon import (
     AlignerState,
     WordPairs,
@@ -52,7 +53,7 @@ class Dictionary:
     space: str
     lang: str
     files: tuple[str, ...] = ()
-    text: str | None = None
+    text: PairFile | None = None
     pivot: str = "en"
     weights: Literal["uniform", "frequency", "alignment"] = "uniform"
 
@@ -62,7 +63,7 @@ class Dictionary:
             self,
             space=space_beside(folder, self.space),
             files=tuple(str(folder / file) for file in self.files),
-            text=None if self.text is None else str(folder / self.text),
+            text=self.text and self.text.beside(folder),
         )
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:

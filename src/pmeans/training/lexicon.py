@@ -19,7 +19,7 @@ from pmeans.kernels import index
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import aligner
-from pmeans.training.corpus import Pair, read_lines, read_pairs, words
+from pmeans.training.corpus import Pair, PairFile, read_lines, words
 from pmeans.training.trainer import Checkpoint, Progress, space_beside
 from pmeans.types import Array, Ints
 
@@ -44,13 +44,13 @@ class Other:
         space: Name or file of its word space; the pivot's if that is bilingual.
         lang: Its language.
         files: Dictionaries, two columns each.
-        text: Pairs of sentences, to be aligned.
+        text: Pairs of sentences to be aligned, the pivot first.
     """
 
     space: str
     lang: str
     files: tuple[str, ...] = ()
-    text: str | None = None
+    text: PairFile | None = None
 
     def beside(self, folder: Path) -> Other:
         """Return the same with relative paths taken from a folder."""
@@ -58,7 +58,7 @@ class Other:
             self,
             space=space_beside(folder, self.space),
             files=tuple(str(folder / file) for file in self.files),
-            text=None if self.text is None else str(folder / self.text),
+            text=self.text and self.text.beside(folder),
         )
 
     def pairs(self, pivot: str, state: AlignerState, progress: Progress) -> WordPairs:
@@ -78,8 +78,10 @@ class Other:
 class AlignerState:
     """The translation probabilities of every direction so far, kept after each step of EM."""
 
-    def __init__(self, path: Path | None, trainer: object, texts: Sequence[str | None]) -> None:
-        digests = [_digest(text) for text in texts if text is not None]
+    def __init__(
+        self, path: Path | None, trainer: object, texts: Sequence[PairFile | None]
+    ) -> None:
+        digests = [_digest(text.path) for text in texts if text is not None]
         self._checkpoint = Checkpoint(path, (trainer, digests))
         self._arrays, self._finished = self._checkpoint.load() or ({}, {})
 
@@ -111,10 +113,15 @@ def read_dictionary(path: str | Path) -> WordPairs:
 
 
 def aligned_words(
-    path: str, langs: tuple[str, str], state: AlignerState, progress: Progress
+    file: PairFile, langs: tuple[str, str], state: AlignerState, progress: Progress
 ) -> WordPairs:
     """Align pairs of sentences, and count the words linked in both directions."""
-    texts = read_pairs(path)
+    if (file.first, file.second) != langs:
+        raise InputError(
+            f"{file.path}: a text of {file.first!r} and {file.second!r}, but {langs[0]!r} and "
+            f"{langs[1]!r} are to be aligned."
+        )
+    texts = file.read()["train"]
     sides, vocabularies = zip(*(_side(texts, i, lang) for i, lang in enumerate(langs)), strict=True)
     links = []
     for i, direction in enumerate(("forward", "backward")):
@@ -132,7 +139,7 @@ def aligned_words(
     often = np.flatnonzero(counts >= RAREST)
     if not len(often):
         raise InputError(
-            f"{path}: no two words were linked {RAREST} times in {len(texts):,} pairs of "
+            f"{file.path}: no two words were linked {RAREST} times in {len(texts):,} pairs of "
             "sentences; more text is needed."
         )
     return WordPairs(

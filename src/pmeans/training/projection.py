@@ -14,7 +14,8 @@ into the common space. A space that holds several languages already is re-mapped
 
     [[pairs]]
     path = "en-fr.tsv.gz"
-    lang = "fr"
+    first = "en"
+    second = "fr"
 
 Sentence means are kept as float32: 350,000 pairs of 300 columns take 0.8 GB.
 """
@@ -33,7 +34,8 @@ from pmeans.errors import ConfigError, InputError, LanguageError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import sentences
-from pmeans.training.sentences import PairFile, Part, SentencePairs
+from pmeans.training.corpus import PairFile, Part
+from pmeans.training.sentences import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
 from pmeans.training.trainer import Checkpoint, Progress
 from pmeans.types import Array, Floats, Ints
@@ -75,10 +77,10 @@ class Projection:
     def __post_init__(self) -> None:
         if not self.spaces or not self.pairs:
             raise ConfigError(f"projection {self.name!r} needs a space and a file of pairs.")
-        if any(file.lang == self.pivot for file in self.pairs):
+        if any(file.first != self.pivot for file in self.pairs):
             raise ConfigError(
-                f"projection {self.name!r}: {self.pivot!r} is the pivot, the first language of "
-                "every file; 'lang' is the second."
+                f"projection {self.name!r}: {self.pivot!r} is the pivot, and must be the first "
+                "language of every file."
             )
         for key, least in (("dim", 1), ("length", 1e-6), ("epochs", 1)):
             value = getattr(self, key)
@@ -93,7 +95,7 @@ class Projection:
                 str(folder / space) if os.sep in space or space.endswith(".safetensors") else space
                 for space in self.spaces
             ),
-            pairs=tuple(replace(file, path=str(folder / file.path)) for file in self.pairs),
+            pairs=tuple(file.beside(folder) for file in self.pairs),
         )
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
@@ -107,11 +109,10 @@ class Projection:
             pivot's test sentences whose translation is the nearest of all.
         """
         opened = [find_space(space) for space in self.spaces]
-        langs = tuple(dict.fromkeys([self.pivot, *(file.lang for file in self.pairs)]))
+        langs = tuple(dict.fromkeys([self.pivot, *(file.second for file in self.pairs)]))
         spaces = {lang: _space_of(lang, opened, self.length) for lang in langs}
         progress(0.0, "reading pairs")
-        rng = np.random.default_rng(self.seed)
-        corpora = [sentences.load(file, self.pivot, spaces, rng) for file in self.pairs]
+        corpora = [sentences.load(file, spaces, self.seed) for file in self.pairs]
         maps = self._fit(corpora, spaces, progress, checkpoint)
         tested = "; ".join(self._tested(corpus, maps) for corpus in corpora)
         progress(1.0, f"test retrieval {tested}")
@@ -140,7 +141,7 @@ class Projection:
         path: Path | None,
     ) -> dict[str, Floats]:
         """Return each language's weights of the best epoch."""
-        settings = replace(self, spaces=("",), pairs=(PairFile("", ""),))
+        settings = replace(self, spaces=("",), pairs=(PairFile("", self.pivot, ""),))
         checkpoint = Checkpoint(path, (settings, [corpus.digest() for corpus in corpora]))
         rng = np.random.default_rng(self.seed)
         dim = self.dim or spaces[self.pivot].dim

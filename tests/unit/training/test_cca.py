@@ -7,6 +7,7 @@ from pmeans import open_space, save_space
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.cca import Cca, canonical
+from pmeans.training.corpus import PairFile
 from pmeans.training.lexicon import Other
 
 N, DIM = 60, 5
@@ -47,7 +48,7 @@ def trainer(folder, langs=("de",), dim=DIM, **rest):
 
 
 def from_text(folder):
-    others = (Other("de.safetensors", "de", text="text-de.tsv"),)
+    others = (Other("de.safetensors", "de", text=PairFile("text-de.tsv", "en", "de")),)
     return Cca("made", "en.safetensors", others, DIM).beside(folder)
 
 

@@ -9,6 +9,7 @@ from pmeans import save_space
 from pmeans.errors import InputError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
+from pmeans.training.corpus import PairFile
 from pmeans.training.dictionary import Dictionary
 
 
@@ -60,13 +61,15 @@ def test_a_pair_in_two_dictionaries_counts_once(folder):
 
 
 def test_text_and_dictionaries_have_equal_say(folder):
-    space = trainer(folder, text="text.tsv", weights="alignment").train(progress=quiet)
+    space = trainer(folder, text=PairFile("text.tsv", "en", "de"), weights="alignment").train(
+        progress=quiet
+    )
     # Dictionary: house 1/2, home 1/2. Text: house 3/12, hound 9/12, and hound is zero.
     np.testing.assert_allclose(space.vector("haus", "de"), [2, 3.5], rtol=1e-6)
 
 
 def test_a_pair_linked_once_is_not_trusted(folder):
-    space = trainer(folder, (), text="text.tsv").train(progress=quiet)
+    space = trainer(folder, (), text=PairFile("text.tsv", "en", "de")).train(progress=quiet)
     assert list(space.words("de")) == ["haus"]
 
 
@@ -85,7 +88,7 @@ def test_a_toml_file_makes_the_trainer(folder):
 
 
 def test_the_state_of_another_text_is_refused(folder):
-    given = trainer(folder, (), text="text.tsv")
+    given = trainer(folder, (), text=PairFile("text.tsv", "en", "de"))
     given.train(progress=quiet, checkpoint=folder / "state")
     (folder / "text.tsv").write_text("dog\thund\n" * 2)
     with pytest.raises(StorageError, match="state of another training"):
@@ -124,4 +127,4 @@ def test_a_language_that_is_there_already_is_refused(folder):
 def test_text_without_repeated_links_is_refused(folder):
     (folder / "text.tsv").write_text("dog\thund\n")
     with pytest.raises(InputError, match="more text is needed"):
-        trainer(folder, (), text="text.tsv").train(progress=quiet)
+        trainer(folder, (), text=PairFile("text.tsv", "en", "de")).train(progress=quiet)

@@ -11,9 +11,9 @@ from pmeans import training
 from pmeans.errors import ConfigError, InputError, LanguageError
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
-from pmeans.training import sentences
+from pmeans.training.corpus import PairFile
 from pmeans.training.projection import Projection
-from pmeans.training.sentences import PairFile, sentence_means, split_by_source
+from pmeans.training.sentences import sentence_means
 from pmeans.training.tanh_map import TanhMap, apply, gradients, retrieved
 
 DIM = 32
@@ -51,7 +51,7 @@ def rotated(turn: np.ndarray = ROTATION, **more: object) -> WordSpace:
 @pytest.fixture
 def trainer(tmp_path: Path) -> Projection:
     save_space(rotated(), tmp_path / "rotated.safetensors")
-    pairs = PairFile(write_pairs(tmp_path / "en-fr.tsv", "fr"), "fr")
+    pairs = PairFile(write_pairs(tmp_path / "en-fr.tsv", "fr"), "en", "fr")
     return Projection("mapped", (str(tmp_path / "rotated.safetensors"),), (pairs,), epochs=4)
 
 
@@ -141,7 +141,7 @@ def test_two_languages_meet_in_the_pivots_space(trainer, tmp_path):
     both = replace(
         trainer,
         spaces=(*trainer.spaces, str(tmp_path / "german.safetensors")),
-        pairs=(*trainer.pairs, PairFile(german_pairs, "de")),
+        pairs=(*trainer.pairs, PairFile(german_pairs, "en", "de")),
         epochs=100,
     )
     space = both.train(progress=silent)
@@ -200,13 +200,6 @@ def test_retrieval_is_told_by_source(trainer):
     assert re.search(r"480 pairs; test retrieval en-fr [\d.]+ % \(talks [\d.]+\)", source)
 
 
-def test_held_out_lines_are_the_last_of_each_source():
-    parts = split_by_source(np.array(["b"] * 100 + ["a"] * 50))
-    assert parts["test"].tolist() == [98, 99, 149]
-    assert parts["dev"].tolist() == [96, 97, 148]
-    assert len(parts["train"]) == 144
-
-
 def test_a_sentence_is_the_mean_of_its_known_words(toy):
     means, known = sentence_means(toy, "en", ["The cat purred.", "Nothing."])
     np.testing.assert_array_equal(means, [[1.5, 1.5, -4], [0, 0, 0]])
@@ -245,27 +238,10 @@ def test_spaces_of_different_case_are_looked_up_both_ways(trainer, tmp_path):
     assert mixed.train(progress=silent).case == "cased-then-lower"
 
 
-def test_a_limit_draws_from_all_sources_and_sources_can_be_chosen(tmp_path):
-    path = Path(write_pairs(tmp_path / "en-fr.tsv", "fr"))
-    lines = path.read_text(encoding="utf-8").splitlines()
-    others = [line.replace("talks", "news", 1) for line in lines]
-    path.write_text("\n".join([*lines, *others]), encoding="utf-8")
-    spaces = {"en": rotated(), "fr": rotated()}
-
-    def sources_of(file: PairFile) -> dict[str, int]:
-        drawn = sentences.load(file, "en", spaces, np.random.default_rng(0)).sources
-        return {str(source): int((drawn == source).sum()) for source in np.unique(drawn)}
-
-    limited = sources_of(PairFile(str(path), "fr", limit=200))
-    assert sum(limited.values()) == 200
-    assert limited["news"] > 50 < limited["talks"]
-    assert sources_of(PairFile(str(path), "fr", sources=("news",))) == {"news": 500}
-
-
 def test_toml_names_files_beside_it_and_spaces_by_name(tmp_path):
     (tmp_path / "map.toml").write_text(
         'kind = "projection"\nname = "m"\nspaces = ["news", "./fr.safetensors"]\n'
-        '[[pairs]]\npath = "en-fr.tsv"\nlang = "fr"\n',
+        '[[pairs]]\npath = "en-fr.tsv"\nfirst = "en"\nsecond = "fr"\n',
         encoding="utf-8",
     )
     made = training.from_toml(tmp_path / "map.toml")
@@ -286,14 +262,8 @@ def test_pairs_without_known_words_are_refused_and_the_side_is_told(trainer, tmp
 
 
 def test_a_language_that_no_space_has_is_refused(trainer):
-    pairs = (replace(trainer.pairs[0], lang="de"),)
+    pairs = (replace(trainer.pairs[0], second="de"),)
     with pytest.raises(LanguageError, match="'de': rotated has en, fr"):
-        replace(trainer, pairs=pairs).train(progress=silent)
-
-
-def test_an_unknown_source_is_refused_with_the_nearest(trainer):
-    pairs = (replace(trainer.pairs[0], sources=("talk",)),)
-    with pytest.raises(InputError, match=r"no pairs from 'talk'\. Did you mean 'talks'"):
         replace(trainer, pairs=pairs).train(progress=silent)
 
 
