@@ -7,7 +7,10 @@ them. Each is opened once in a run, and read whole once, for its digest.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -18,15 +21,29 @@ from pmeans.experiments.plan import EncoderRow
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
+from pmeans.training.corpus import PairFile
+from pmeans.training.fitting import fit_on_pairs
 from pmeans.types import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opened:
-    """An encoder, and twelve hexadecimal digits over its recipe and its spaces' content."""
+    """An encoder that is made when it is first asked for, as fitting it on text takes a while.
 
-    encoder: PowerMeanEncoder | RandomProjection
+    Attributes:
+        id: Twelve hexadecimal digits over its recipe, its spaces' content and its text.
+        dim: Columns of its rows.
+        make: Makes it.
+    """
+
     id: str
+    dim: int
+    make: Callable[[], PowerMeanEncoder | RandomProjection]
+
+    @cached_property
+    def encoder(self) -> PowerMeanEncoder | RandomProjection:
+        """The encoder, made once."""
+        return self.make()
 
 
 class Shelf:
@@ -49,7 +66,8 @@ class Shelf:
             StorageError: A word space is not there.
             LanguageError: The word spaces do not cover both languages.
         """
-        parts = tuple(Part(p.space.replace("{lang}", test_lang), p.powers) for p in row.parts)
+        row = _for_language(row, test_lang)
+        parts = row.parts
         recipe = Recipe(parts, row.name, row.tokenizer, row.root, row.znorm)
         encoder = PowerMeanEncoder(recipe, {part.space: self._space(part.space) for part in parts})
         for lang in (train_lang, test_lang):
@@ -57,11 +75,16 @@ class Shelf:
                 raise LanguageError(
                     f"its word spaces know {', '.join(encoder.languages)}, not {lang}"
                 )
-        content = repr((recipe.id, [self._digests[name] for name in encoder.spaces], row.project))
-        digits = hashlib.sha256(content.encode()).hexdigest()[:12]
+        content: list[object] = [
+            recipe.id, [self._digests[name] for name in encoder.spaces], row.project
+        ]  # fmt: skip
+        if row.text:
+            content += [self._text(row.text), row.align]
+        digits = hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:12]
         if digits not in self._opened:
-            projected = RandomProjection(encoder, row.project) if row.project else encoder
-            self._opened[digits] = Opened(projected, digits)
+            self._opened[digits] = Opened(
+                digits, row.project or encoder.dim, lambda: _made(encoder, row)
+            )
         return self._opened[digits]
 
     def _space(self, name: str) -> WordSpace:
@@ -73,6 +96,39 @@ class Shelf:
                 raise StorageError(str(error).split(". ")[0].rstrip(".")) from error
             self._digests[name] = digest(self._spaces[name])
         return self._spaces[name]
+
+    def _text(self, file: PairFile) -> tuple[object, ...]:
+        """Name what is fitted on by its content, not by where it is."""
+        if file.path not in self._digests:
+            try:
+                with open(file.path, "rb") as opened:
+                    found = hashlib.file_digest(opened, "sha256")
+            except OSError as error:
+                raise StorageError(
+                    f"cannot read the text {Path(file.path).name!r}: {error.strerror}"
+                ) from error
+            self._digests[file.path] = found.hexdigest()
+        return (self._digests[file.path], file.first, file.second, file.sources, file.limit)
+
+
+def _for_language(row: EncoderRow, lang: str) -> EncoderRow:
+    """Put a language in the place of every ``{lang}``."""
+    parts = tuple(Part(p.space.replace("{lang}", lang), p.powers) for p in row.parts)
+    text = row.text
+    if text:
+        second = text.second.replace("{lang}", lang)
+        text = replace(text, path=text.path.replace("{lang}", lang), second=second)
+    return replace(row, parts=parts, text=text)
+
+
+def _made(encoder: PowerMeanEncoder, row: EncoderRow) -> PowerMeanEncoder | RandomProjection:
+    if row.text:
+        # Its sentences are raw, whatever the tokenizer of the task's.
+        raw = PowerMeanEncoder(replace(encoder.recipe, tokenizer="words"), encoder.spaces)
+        fitted = fit_on_pairs(raw, [row.text], row.align)
+        parts = fitted.znorm, fitted.alignment
+        encoder = PowerMeanEncoder(encoder.recipe, encoder.spaces, *parts)
+    return RandomProjection(encoder, row.project) if row.project else encoder
 
 
 def digest(space: WordSpace) -> str:

@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import Literal
 
 from pmeans import config
+from pmeans.align import Fit
 from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.evaluation.tasks import Task, find, from_toml
 from pmeans.experiments import published
 from pmeans.recipe import Part
+from pmeans.training.corpus import PairFile
 from pmeans.types import Root, Scope, Tokenizer
 
 Layout = Literal["tasks", "transfer", "languages", "averages", "dimensions", "translations"]
@@ -48,6 +50,9 @@ class EncoderRow:
         znorm: As in a recipe.
         project: If given, the vectors go through a random matrix to this many columns: a control
             that has the size of a larger encoder and the information of a smaller one.
+        text: Pairs of sentences that the z-norm per language is fitted on, in place of the task's
+            rows; ``{lang}`` stands for the test language in its path and as its second language.
+        align: How the test language is mapped to the text's first; None for no map.
         absent: Why this row cannot be computed; only its published values are shown then.
     """
 
@@ -59,6 +64,8 @@ class EncoderRow:
     root: Root = "principal"
     znorm: Scope = "none"
     project: int | None = None
+    text: PairFile | None = None
+    align: Fit | None = None
     absent: str | None = None
 
 
@@ -101,9 +108,13 @@ class Experiment:
     def from_toml(cls, path: str | Path) -> Experiment:
         """Read an experiment, refusing what it does not know and what cannot be run."""
         experiment = config.build(cls, config.read_toml(path), str(path))
+        folder = Path(path).parent
+        rows = (
+            replace(row, text=row.text and row.text.beside(folder)) for row in experiment.encoders
+        )
+        experiment = replace(experiment, encoders=tuple(rows))
         if experiment.own_tasks:
-            beside = Path(path).parent / experiment.own_tasks
-            experiment = replace(experiment, own_tasks=str(beside))
+            experiment = replace(experiment, own_tasks=str(folder / experiment.own_tasks))
         try:
             for mistake in _mistakes(experiment):
                 raise ConfigError(mistake)
@@ -212,6 +223,10 @@ def _row_mistakes(row: EncoderRow) -> Iterator[str]:
         yield f"encoder {row.name!r} has no parts; if it cannot be had, let absent say why."
     if row.parts and row.absent:
         yield f"encoder {row.name!r} has parts, and says that it is absent: leave one out."
+    if row.text and row.znorm != "per_language":
+        yield f"encoder {row.name!r} has a text to fit its z-norm on: set znorm = 'per_language'."
+    if row.align and not row.text:
+        yield f"encoder {row.name!r}: align needs a text to be fitted on."
     if row.project is not None and row.project < 1:
         yield f"encoder {row.name!r}: cannot project to {row.project} columns: at least 1."
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pmeans.align import Fit
 from pmeans.errors import LanguageError, StorageError
 from pmeans.experiments.encoders import Shelf, digest
 from pmeans.experiments.plan import EncoderRow
@@ -13,6 +14,7 @@ from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import path_of
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import save_space
+from pmeans.training.corpus import PairFile
 
 ROW = EncoderRow("mean", parts=(Part("toy-en-{lang}", (1.0,)),))
 
@@ -93,3 +95,43 @@ def test_the_digest_sees_words_case_type_and_scale(toy):
 
 def test_the_digest_does_not_see_the_name(toy):
     assert digest(replace(toy, name="other")) == digest(toy)
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Pairs of sentences for `toy`, by the test language in the file's name."""
+    english = ["The cat", "cat sat", "sat", "the sat the"]
+    german = ["Die Katze", "Katze", "die Katze Katze", "die"]
+    lines = [f"{english[i % 4]}\t{german[i % 3]}" for i in range(60)]
+    (tmp_path / "en-de.tsv").write_text("\n".join(lines), encoding="utf-8")
+    return PairFile(str(tmp_path / "en-{lang}.tsv"), "en", "{lang}")
+
+
+def test_a_text_gives_the_statistics_of_both_languages(text):
+    row = replace(ROW, znorm="per_language", text=text)
+    assert set(opened(row).encoder.znorm.statistics) == {"en", "de"}
+    assert opened(row).encoder.alignment is None
+    assert opened(row).encoder.recipe.tokenizer == "whitespace"
+
+
+def test_an_aligned_row_has_a_map_to_the_texts_first_language(text):
+    row = replace(ROW, znorm="per_language", text=text, align=Fit("cca"))
+    alignment = opened(row).encoder.alignment
+    assert (alignment.pivot, list(alignment.maps)) == ("en", ["de"])
+
+
+def test_the_text_and_the_map_are_part_of_the_id(text, tmp_path):
+    row = replace(ROW, znorm="per_language", text=text)
+    before = opened(row).id
+    assert opened(replace(row, align=Fit())).id != before
+    assert opened(replace(row, text=replace(text, limit=20))).id != before
+    moved = (tmp_path / "en-de.tsv").rename(tmp_path / "moved.tsv")
+    assert opened(replace(row, text=replace(text, path=str(moved)))).id == before
+    moved.write_text("the cat\tdie Katze\n", encoding="utf-8")
+    assert opened(replace(row, text=replace(text, path=str(moved)))).id != before
+
+
+def test_a_missing_text_is_named(text, tmp_path):
+    (tmp_path / "en-de.tsv").unlink()
+    with pytest.raises(StorageError, match=r"cannot read the text 'en-de\.tsv'"):
+        opened(replace(ROW, znorm="per_language", text=text))
