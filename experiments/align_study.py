@@ -1,18 +1,17 @@
 """Which parallel text, how much of it, and which map: the choices of sentence-level alignment.
 
-    python experiments/align_study.py DATA LANG [TASK ...]
+    python experiments/align_study.py DATA LANG SPACE[,SPACE] [TASK ...]
 
-DATA has ``parallel``, ``lexicon`` and ``tasks``; the space ``googlenews-subset`` is installed
-(``experiments/spaces.py``). A word of LANG (de, fr) is the mean of its translations' vectors, and a
-sentence its min, mean and max. Choices are made by translation retrieval among held-out pairs (the
-second to last 2 % of each source, at most 300, mean over the sources of the share of sentences
+DATA has ``parallel`` and ``tasks``; the spaces are installed and have English and LANG. A sentence
+is the min, mean and max of its words. Choices are made by translation retrieval among the pairs
+held out for development (at most 300 of a source, mean over the sources of the share of sentences
 whose nearest English one is their translation); the tasks only say whether transfer agrees.
 A task's classifiers are trained once, on English, and scored on every variant.
 """
 
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -20,60 +19,46 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
+from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.align import Alignment, Fit, Products
 from pmeans.evaluation import tasks
 from pmeans.evaluation.protocols import evaluate
 from pmeans.output import unit_rows
 from pmeans.spaces.library import find_space
-from pmeans.training.corpus import read_lines, read_pairs
+from pmeans.training.corpus import read_pairs, split
 
 SOFTWARE = {"libreoffice", "debian"}
 BASE = 80_000
-Keep = Callable[[str, int, int], bool]
+Keep = Callable[[str, list[str], list[str]], bool]
 PENALTIES = (30, 100, 300, 1000, 3000, 10000)
-
-
-def dictionary_space(folder: Path, lang: str) -> WordSpace:
-    """GoogleNews for English, and for the other language means over its translations."""
-    english = find_space("googlenews-subset")
-    rows = {word: row for row, word in enumerate(english.words("en"))}
-    meanings = defaultdict(set)
-    for path in sorted(folder.glob(f"en-{lang}.translations.*.tsv.gz")):
-        for line in read_lines(path):
-            word, foreign = line.split("\t")
-            if word in rows:
-                meanings[foreign.lower()].add(rows[word])
-    matrix = english.rows(slice(None))
-    vectors = [matrix[sorted(translations)].mean(axis=0) for translations in meanings.values()]
-    listed = {"en": list(rows), lang: list(meanings)}
-    matrix = np.concatenate([matrix, vectors])
-    return WordSpace.from_words("dictionary", listed, matrix, case="cased-then-lower")
 
 
 class Pairs:
     """Lower-cased pairs without the held-out ones, and those to measure retrieval on."""
 
     def __init__(self, path: Path, rng: np.random.Generator) -> None:
-        by_source = defaultdict(list)
-        for pair in read_pairs(path):
-            by_source[pair.source].append((pair.first.lower(), pair.second.lower()))
-        self.dev = {}
-        fitting = []
-        for source, found in by_source.items():
-            held = len(found) // 50
-            self.dev[source] = found[-2 * held : -held][:300]
-            fitting += [(source, pair) for pair in found[: -2 * held]]
-        self._fitting = [fitting[i] for i in rng.permutation(len(fitting))]
+        parts = split(read_pairs(path))
+        dev = defaultdict(list)
+        for pair in parts["dev"]:
+            dev[pair.source].append((pair.first.lower(), pair.second.lower()))
+        self.dev = {source: found[:300] for source, found in dev.items()}
+        train = parts["train"]
+        shuffled = (train[i] for i in rng.permutation(len(train)))
+        self._fitting = [(p.source, (p.first.lower(), p.second.lower())) for p in shuffled]
 
-    def choose(self, n: int, keep: Keep = lambda source, a, b: True) -> list[tuple[str, str]]:
-        """Return n random pairs of sources and lengths (in words) that are kept."""
+    def choose(self, n: int, keep: Keep = lambda *_: True) -> list[tuple[str, str]]:
+        """Return n random pairs that are kept, by their source and their words."""
         kept = (
-            pair
-            for source, pair in self._fitting
-            if keep(source, len(pair[0].split()), len(pair[1].split()))
+            pair for source, pair in self._fitting if keep(source, pair[0].split(), pair[1].split())
         )
         return list(islice(kept, n))
+
+    def commonest(self, n: int) -> set[str]:
+        """Return the commonest words of both languages, n of each."""
+        counts = [
+            Counter(word for _, pair in self._fitting for word in pair[i].split()) for i in (0, 1)
+        ]
+        return {word for counted in counts for word, _ in counted.most_common(n)}
 
 
 def sums_of(encoder: PowerMeanEncoder, pairs: list[tuple[str, str]], lang: str) -> Products:
@@ -92,27 +77,30 @@ def maps(encoder: PowerMeanEncoder, pairs: Pairs, lang: str):
     """Yield the name and the alignment of every variant."""
     base = sums_of(encoder, pairs.choose(BASE), lang)
     fits = [Fit(penalty=p) for p in PENALTIES]
-    fits += [Fit(rank=r) for r in (100, 300, 600)] + [Fit("cca"), Fit("cca", 3000.0)]
-    fits += [Fit("cca", rank=300), Fit("procrustes"), Fit("procrustes", rank=300)]
+    fits += [Fit("cca", p) for p in PENALTIES]
+    fits += [Fit(m, 3000.0, rank) for m in ("ridge", "cca") for rank in (50, 100, 200, 300, 600)]
+    fits += [Fit("procrustes"), Fit("procrustes", rank=300)]
     for fit in fits:
         yield f"{fit}", base, fit
     del base
-    for n in (10_000, 40_000, 160_000):
-        yield f"{n:,} pairs", sums_of(encoder, pairs.choose(n), lang), Fit()
+    best = Fit("cca", 3000.0)
+    for n in (10_000, 40_000, 160_000, 300_000):
+        yield f"{best}, {n:,} pairs", sums_of(encoder, pairs.choose(n), lang), best
+    common = pairs.commonest(5_000)
     choices = {
         "without tatoeba": lambda s, a, b: s != "tatoeba",
         "tatoeba alone": lambda s, a, b: s == "tatoeba",
         "without bible": lambda s, a, b: s != "bible",
         "without software": lambda s, a, b: s not in SOFTWARE,
-        "5 words and more": lambda s, a, b: min(a, b) >= 5,
-        "12 words and more": lambda s, a, b: min(a, b) >= 12,
-        "at most 12 words": lambda s, a, b: max(a, b) <= 12,
-        "no tatoeba, 5 to 60 words": lambda s, a, b: (
-            s != "tatoeba" and min(a, b) >= 5 and max(a, b) <= 60
-        ),
+        "5 words and more": lambda s, a, b: min(len(a), len(b)) >= 5,
+        "12 words and more": lambda s, a, b: min(len(a), len(b)) >= 12,
+        "at most 12 words": lambda s, a, b: max(len(a), len(b)) <= 12,
+        "common words alone": lambda s, a, b: common.issuperset(a + b),
+        "a rare word in each": lambda s, a, b: not (common.issuperset(a) or common.issuperset(b)),
     }
     for name, keep in choices.items():
-        yield f"40,000 pairs, {name}", sums_of(encoder, pairs.choose(40_000, keep), lang), Fit()
+        sums = sums_of(encoder, pairs.choose(40_000, keep), lang)
+        yield f"{best}, {sums.count:,} pairs, {name}", sums, best
 
 
 class Variants:
@@ -169,10 +157,10 @@ def transfer(encoder: PowerMeanEncoder, data: Path, task: str, lang: str, found:
 
 def main() -> None:
     """Print a table of all variants."""
-    data, lang, *names = sys.argv[1:]
+    data, lang, spaces, *names = sys.argv[1:]
     data = Path(data)
-    space = dictionary_space(data / "lexicon", lang)
-    raw = PowerMeanEncoder(Recipe((Part(space.name),), tokenizer="words"), {space.name: space})
+    opened = {name: find_space(name) for name in spaces.split(",")}
+    raw = PowerMeanEncoder(Recipe(tuple(map(Part, opened)), tokenizer="words"), opened)
     pairs = Pairs(data / "parallel" / f"en-{lang}.tsv.gz", np.random.default_rng(0))
     text = pairs.choose(BASE)
     znormed = PowerMeanEncoder(replace(raw.recipe, znorm="per_language"), raw.spaces)
