@@ -96,9 +96,11 @@ def train_ours(text: skipgram.Corpus, epochs: int, threads: int) -> Floats:
         rate=RATE,
         seed=SEED,
         threads=threads,
-        shuffle=True,
     )
-    return skipgram.train(text, settings, progress=lambda share, what: None, checkpoint=None)
+    vectors, _ = skipgram.train(
+        text, settings, shuffle=True, progress=lambda share, what: None, checkpoint=None
+    )
+    return vectors
 
 
 def clocks() -> Array:

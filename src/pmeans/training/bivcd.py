@@ -4,6 +4,7 @@ The words of a sentence and of its translation are thrown together and shuffled,
 epoch, so that words meet their translations as they meet their neighbours. Words are keyed by
 language: *die* is two words in English and German. Any number of files, and so of languages, is
 trained together; English of en-de and of en-fr is the same English, and holds the others together.
+With buckets, all languages share the rows of n-grams, and unknown words of each get a vector.
 """
 
 from __future__ import annotations
@@ -19,36 +20,17 @@ from pmeans.training.trainer import Progress
 
 
 @dataclass(frozen=True)
-class Bivcd:
-    """Train a space of two or more languages on pairs of sentences.
+class Bivcd(skipgram.Settings):
+    """Train a space of two or more languages on pairs of sentences, with the inherited settings.
 
     Attributes:
         name: What recipes will call the space.
         pairs: The files.
-        dim: Length of a vector.
-        window: The furthest distance of two words that meet, in the shuffled sentence.
-        negatives: Random words a centre word.
-        epochs: Passes over the pairs.
-        min_count: Rarer words are left out.
-        subsample: Words of a larger share than this are used less often.
-        rate: First learning rate.
-        seed: Of everything that is drawn.
-        threads: With one, the same seed gives the same bytes. More are faster, and do not: they
-            share the vectors without locks (Hogwild).
         licence: The terms of the pairs, if they should be kept with the space.
     """
 
     name: str
     pairs: tuple[PairFile, ...]
-    dim: int = 300
-    window: int = 10
-    negatives: int = 10
-    epochs: int = 5
-    min_count: int = 3
-    subsample: float = 1e-3
-    rate: float = 0.025
-    seed: int = 1
-    threads: int = 1
     licence: str = ""
 
     def beside(self, folder: Path) -> Bivcd:
@@ -57,7 +39,7 @@ class Bivcd:
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
-        settings = self._checked()
+        self._check()
         collector = skipgram.Collector()
         used: set[str] = set()
         for file in self.pairs:
@@ -67,31 +49,23 @@ class Bivcd:
                 first, second = words(pair.first, file.first), words(pair.second, file.second)
                 collector.add([(file.first, first), (file.second, second)])
         corpus = collector.corpus(self.min_count, self.seed)
-        vectors = skipgram.train(corpus, settings, progress=progress, checkpoint=checkpoint)
+        vectors, subwords = skipgram.train(
+            corpus, self, shuffle=True, progress=progress, checkpoint=checkpoint
+        )
         files = ", ".join(Path(file.path).name for file in self.pairs)
         named = ", ".join(sorted(used - {""}))
         return WordSpace.from_words(
             self.name,
             corpus.words,
             vectors,
+            subwords=subwords,
             source=f"BIVCD on {files}" + (f" ({named})" if named else ""),
             licence=self.licence or f"terms of its material: {named or files}",
         )
 
-    def _checked(self) -> skipgram.Settings:
+    def _check(self) -> None:
         if not self.pairs:
             raise InputError("pairs names no file; add a [[pairs]] with path, first and second.")
         for file in self.pairs:
             skipgram.check_language(file.first)
             skipgram.check_language(file.second)
-        return skipgram.Settings(
-            dim=self.dim,
-            window=self.window,
-            negatives=self.negatives,
-            epochs=self.epochs,
-            subsample=self.subsample,
-            rate=self.rate,
-            seed=self.seed,
-            threads=self.threads,
-            shuffle=True,
-        )

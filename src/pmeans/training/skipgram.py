@@ -4,6 +4,12 @@ The engine is `pmeans.kernels.train_skipgram`; here is what surrounds it. A corp
 ids in memory, its sentences in random order, since files come sorted by source and the learning
 rate falls on the way. What is drawn at random depends on the seed, the epoch and the sentence
 alone, so a training may stop after any block of sentences and go on from there.
+
+With buckets, what is trained are rows of words and of hash buckets of character n-grams, and a word
+is the mean of its own row and those of its n-grams (Bojanowski et al. 2017). Words are keyed by
+language, n-grams are not. The space keeps the finished mean for each known word, and the buckets
+for the others: an unknown word of any language is the mean of its n-grams' rows, hashed as
+`pmeans.kernels.compose` hashes them.
 """
 
 from __future__ import annotations
@@ -13,7 +19,7 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +27,8 @@ import numpy as np
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
+from pmeans.spaces.readers.fasttext_ngrams import compose_known, ngram_buckets
+from pmeans.spaces.space import Subwords
 from pmeans.training.trainer import Checkpoint, Progress
 from pmeans.types import Array, Floats, Ids, Ints
 
@@ -32,31 +40,39 @@ _BLOCK_TOKENS = 250_000
 _CHECKPOINT_TOKENS = 40_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How to train.
+    """How to train; the trainers inherit these fields, and some have defaults of their own.
 
     Attributes:
         dim: Length of a vector.
         window: The furthest distance of two words that meet.
         negatives: Random words a centre word.
         epochs: Passes over the corpus.
+        min_count: Rarer words have no row, and are left out.
+        buckets: Rows that the n-grams of all languages share; with 0 a word has its own row only,
+            and unknown words have no vector.
+        minn: Length of the shortest n-gram, in characters.
+        maxn: Length of the longest.
         subsample: Words of a larger share than this are used less often, as word2vec has it.
         rate: First learning rate.
         seed: Of everything that is drawn.
-        threads: More than one are faster, and no longer give the same bytes each time.
-        shuffle: Whether the words of a sentence are put in another order in each epoch.
+        threads: With one, the same seed gives the same bytes. More are faster, and do not: they
+            share the vectors without locks (Hogwild).
     """
 
-    dim: int
-    window: int
-    negatives: int
-    epochs: int
-    subsample: float
-    rate: float
-    seed: int
-    threads: int
-    shuffle: bool
+    dim: int = 300
+    window: int = 10
+    negatives: int = 10
+    epochs: int = 5
+    min_count: int = 3
+    buckets: int = 0
+    minn: int = 3
+    maxn: int = 6
+    subsample: float = 1e-3
+    rate: float = 0.025
+    seed: int = 1
+    threads: int = 1
 
     def __post_init__(self) -> None:
         for name in ("dim", "window", "negatives", "epochs", "threads"):
@@ -67,6 +83,12 @@ class Settings:
                 raise InputError(f"{name} must lie between 0 and 1, not {getattr(self, name)}.")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"the seed must be a whole number from 0 on, not {self.seed}.")
+        if self.buckets < 0:
+            raise InputError(f"buckets must be at least 0, not {self.buckets}.")
+        if not 1 <= self.minn <= self.maxn <= kernels.LONGEST_NGRAM:
+            raise InputError(
+                f"n-grams cannot have minn = {self.minn} to maxn = {self.maxn} characters."
+            )
 
 
 @dataclass(frozen=True)
@@ -154,25 +176,27 @@ def train(
     corpus: Corpus,
     settings: Settings,
     *,
+    shuffle: bool,
     progress: Progress,
     checkpoint: Path | None,
-    pieces: tuple[Ids, Ints] | None = None,
-    n_rows: int | None = None,
-) -> Floats:
+) -> tuple[Floats, Subwords | None]:
     """Train vectors, from the beginning or from a checkpoint.
 
     Args:
         corpus: The sentences.
         settings: How.
+        shuffle: Whether the words of a sentence are put in another order in each epoch.
         progress: Told the share that is done.
         checkpoint: Where the state is kept at the end of every epoch, or more often in long ones.
-        pieces: Rows that each word is the mean of, and their borders; None where word i is row i.
-        n_rows: How many rows there are, if words are made of pieces.
 
     Returns:
-        (n_rows, dim), or (n_words, dim).
+        The words' vectors, (n_words, dim), and what unknown words are composed from, if the
+        settings have buckets.
     """
-    rows, borders = pieces or (None, None)
+    listed = [
+        word.encode("utf-8", "surrogatepass") for words in corpus.words.values() for word in words
+    ]
+    pieces, borders = _pieces(listed, settings) if settings.buckets else (None, None)
     coin, alias = alias_table(corpus.counts**0.75)
     job = SkipGramJob(
         ids=corpus.ids,
@@ -186,14 +210,37 @@ def train(
         rate=settings.rate,
         last_rate=min(_LAST_RATE, settings.rate),
         seed=settings.seed,
-        shuffle=settings.shuffle,
-        pieces=rows,
+        shuffle=shuffle,
+        pieces=pieces,
         borders=borders,
     )
-    state = Checkpoint(checkpoint, _identity(corpus, settings, n_rows))
+    rows = _run(job, corpus, settings, progress, checkpoint)
+    if not settings.buckets:
+        return rows, None
+    vectors, ngrams = rows[: len(listed)].copy(), rows[len(listed) :].copy()
+    compose_known(listed, vectors, ngrams, settings.minn, settings.maxn)
+    return vectors, Subwords(ngrams, settings.minn, settings.maxn)
+
+
+def _pieces(listed: list[bytes], settings: Settings) -> tuple[Ids, Ints]:
+    """Return the rows of every word: its own, and behind all words those of its n-grams."""
+    buckets, ends = ngram_buckets(listed, settings.buckets, settings.minn, settings.maxn)
+    pieces = np.insert(buckets + len(listed), ends[:-1], np.arange(len(listed)))
+    return pieces.astype(np.int32), ends + np.arange(len(listed) + 1)
+
+
+def _run(
+    job: SkipGramJob,
+    corpus: Corpus,
+    settings: Settings,
+    progress: Progress,
+    checkpoint: Path | None,
+) -> Floats:
+    """Return the rows of words and, behind them, of buckets, (n_words + buckets, dim)."""
+    state = Checkpoint(checkpoint, _identity(corpus, settings, job.shuffle))
     kept = state.load()
     if kept is None:
-        inputs, outputs = _first(n_rows or len(corpus.counts), len(corpus.counts), settings)
+        inputs, outputs = _first(len(corpus.counts), settings)
         epoch = sentence = 0
     else:
         inputs, outputs = kept[0]["inputs"], kept[0]["outputs"]
@@ -225,15 +272,18 @@ def _check_finite(vectors: Floats, settings: Settings) -> None:
         )
 
 
-def _identity(corpus: Corpus, settings: Settings, n_rows: int | None) -> object:
+def _identity(corpus: Corpus, settings: Settings, shuffle: bool) -> object:
+    # A trainer is more than its settings: what it is called, and where its files lie.
+    values = [getattr(settings, field.name) for field in fields(Settings)]
     material = hashlib.sha256(repr(corpus.words).encode("utf-8", "surrogatepass"))
     material.update(corpus.ids.tobytes())
     material.update(corpus.offsets.tobytes())
-    return settings, n_rows, material.hexdigest()
+    return values, shuffle, material.hexdigest()
 
 
-def _first(n_rows: int, n_words: int, settings: Settings) -> tuple[Floats, Floats]:
+def _first(n_words: int, settings: Settings) -> tuple[Floats, Floats]:
     """Return word2vec's first matrices, padded with columns of zeros that stay zeros."""
+    n_rows = n_words + settings.buckets
     dim, width = settings.dim, -(-settings.dim // BLOCK) * BLOCK
     inputs = np.zeros((n_rows, width), dtype=np.float32)
     drawn = np.random.default_rng(settings.seed).random((n_rows, dim), dtype=np.float32)

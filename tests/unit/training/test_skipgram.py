@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pmeans.errors import InputError, StorageError
+from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
 from pmeans.training import skipgram
-from pmeans.training.skipgram import LONGEST, Collector, Settings, alias_table, train
+from pmeans.training.skipgram import LONGEST, Collector, Settings, alias_table
 
 
 def silent(share: float, what: str) -> None:
@@ -14,7 +15,14 @@ def silent(share: float, what: str) -> None:
 
 def settings(**changed) -> Settings:
     values = {"dim": 8, "window": 3, "negatives": 4, "epochs": 3, "subsample": 1.0, "rate": 0.05}
-    return Settings(**values | {"seed": 1, "threads": 1, "shuffle": False} | changed)
+    return Settings(**values | changed)
+
+
+def train(corpus, settings, progress=silent, checkpoint=None):
+    """Return the vectors alone."""
+    return skipgram.train(
+        corpus, settings, shuffle=False, progress=progress, checkpoint=checkpoint
+    )[0]
 
 
 def corpus(n=60, seed=0):
@@ -88,7 +96,7 @@ def test_frequent_words_are_used_less_often():
 
 def test_words_of_one_topic_end_up_near_each_other():
     found = corpus(300)
-    vectors = train(found, settings(epochs=10), progress=silent, checkpoint=None)
+    vectors = train(found, settings(epochs=10))
     assert vectors.shape == (8, 8)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     row = {word: unit[i] for i, word in enumerate(found.words["en"])}
@@ -96,8 +104,8 @@ def test_words_of_one_topic_end_up_near_each_other():
 
 
 def test_same_seed_gives_the_same_bytes_and_another_does_not():
-    one, same = (train(corpus(), settings(), progress=silent, checkpoint=None) for _ in range(2))
-    other = train(corpus(), settings(seed=2), progress=silent, checkpoint=None)
+    one, same = (train(corpus(), settings()) for _ in range(2))
+    other = train(corpus(), settings(seed=2))
     assert one.tobytes() == same.tobytes() != other.tobytes()
 
 
@@ -105,7 +113,7 @@ def test_same_seed_gives_the_same_bytes_and_another_does_not():
 def test_killed_and_resumed_gives_the_same_bytes(tmp_path, monkeypatch, often):
     monkeypatch.setattr(skipgram, "_BLOCK_TOKENS", 40)
     monkeypatch.setattr(skipgram, "_CHECKPOINT_TOKENS", 50 if often else 10**9)
-    whole = train(corpus(), settings(), progress=silent, checkpoint=None)
+    whole = train(corpus(), settings())
 
     def kill(share: float, what: str) -> None:
         if share > 0.6:
@@ -124,11 +132,26 @@ def test_killed_and_resumed_gives_the_same_bytes(tmp_path, monkeypatch, often):
 
 def test_state_of_other_settings_or_text_is_refused(tmp_path):
     path = tmp_path / "state"
-    train(corpus(), settings(), progress=silent, checkpoint=path)
+    train(corpus(), settings(), checkpoint=path)
     with pytest.raises(StorageError, match="another training"):
-        train(corpus(), settings(window=2), progress=silent, checkpoint=path)
+        train(corpus(), settings(window=2), checkpoint=path)
     with pytest.raises(StorageError, match="another training"):
-        train(corpus(seed=5), settings(), progress=silent, checkpoint=path)
+        train(corpus(seed=5), settings(), checkpoint=path)
+
+
+def test_state_of_other_ngrams_is_refused(tmp_path):
+    path = tmp_path / "state"
+    train(corpus(), settings(buckets=50), checkpoint=path)
+    with pytest.raises(StorageError, match="another training"):
+        train(corpus(), settings(buckets=50, minn=2), checkpoint=path)
+
+
+def test_pieces_are_hashed_as_unknown_words_are_composed():
+    words = ["walked", "mäher", "a"]
+    pieces, borders = skipgram._pieces([w.encode() for w in words], settings(buckets=500))
+    for i, word in enumerate(words):
+        hashes = [ngram_hash(piece) % 500 for piece in ngram_pieces(word, 3, 6)]
+        assert pieces[borders[i] : borders[i + 1]].tolist() == [i, *(3 + h for h in hashes)]
 
 
 def two_words():
@@ -140,16 +163,26 @@ def two_words():
 
 def test_two_words_that_meet_all_the_time_stay_finite():
     some = settings(rate=0.025, window=10, negatives=10)
-    assert np.isfinite(train(two_words(), some, progress=silent, checkpoint=None)).all()
+    assert np.isfinite(train(two_words(), some)).all()
 
 
 def test_vectors_that_leave_all_bounds_are_an_error_and_not_nan():
     wild = settings(rate=1.0, window=10, negatives=10)
     with pytest.raises(InputError, match="smaller rate"):
-        train(two_words(), wild, progress=silent, checkpoint=None)
+        train(two_words(), wild)
 
 
-@pytest.mark.parametrize("changed", [{"dim": 0}, {"rate": 0.0}, {"subsample": 2.0}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"dim": 0},
+        {"rate": 0.0},
+        {"subsample": 2.0},
+        {"seed": -1},
+        {"buckets": -1},
+        {"maxn": 2},
+    ],
+)
 def test_settings_that_cannot_be_meant_are_refused(changed):
     with pytest.raises(InputError, match=next(iter(changed))):
         settings(**changed)
