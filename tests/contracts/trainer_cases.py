@@ -1,6 +1,6 @@
 """Tiny material for every trainer, and the TOML file that names it.
 
-A new trainer adds one entry to `CASES`.
+A new trainer adds one entry to `CASES`, under its kind; a second case of a kind says which.
 """
 
 from dataclasses import dataclass, replace
@@ -30,11 +30,13 @@ class Case:
         toml: Its file, but for ``kind`` and ``name``.
         material: The file without which there is nothing to learn from.
         keeps: Whether it has a state to go on from, or begins anew because it is quick.
+        kind: Which kind, where the name of the case is another.
     """
 
     toml: str
     material: str
     keeps: bool = True
+    kind: str = ""
 
 
 _OTHER = """
@@ -55,6 +57,21 @@ CASES = {
         second = "de"
         """,
         material="pairs.tsv",
+    ),
+    "bivcd-subwords": Case(
+        """
+        dim = 4
+        epochs = 3
+        min_count = 1
+        buckets = 50
+        minn = 2
+        [[pairs]]
+        path = "pairs.tsv"
+        first = "en"
+        second = "de"
+        """,
+        material="pairs.tsv",
+        kind="bivcd",
     ),
     "fasttext": Case(
         """
@@ -125,7 +142,7 @@ CASES = {
 
 
 def write(folder):
-    """Write the material of all kinds into a folder, and a TOML file for each."""
+    """Write the material of all cases into a folder, and a TOML file for each."""
     rng = np.random.default_rng(3)
     vectors = rng.normal(size=(20, 4)).astype(np.float32)
     # Two equal vectors and one of zeros: where a careless division would give NaN.
@@ -143,8 +160,9 @@ def write(folder):
     _lines(folder / "pairs.tsv", map("\t".join, zip(text["en"], text["de"], strict=True)))
     _lines(folder / "lexicon.tsv", map("\t".join, zip(WORDS["en"], WORDS["de"], strict=True)))
     _lines(folder / "antonyms.tsv", ["old\tnew", "happy\tunhappy"])
-    for kind, case in CASES.items():
-        _lines(folder / f"{kind}.toml", [f'kind = "{kind}"', f'name = "{kind}"', case.toml])
+    for name, case in CASES.items():
+        head = [f'kind = "{case.kind or name}"', f'name = "{name}"']
+        _lines(folder / f"{name}.toml", [*head, case.toml])
 
 
 def starve(folder, name):

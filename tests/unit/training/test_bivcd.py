@@ -1,4 +1,4 @@
-"""BIVCD: languages, sources, the space that comes out, and errors."""
+"""BIVCD: languages, sources, subwords, the space that comes out, and errors."""
 
 import gzip
 from dataclasses import replace
@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pmeans import training
+from pmeans import Part, PowerMeanEncoder, Recipe, kernels, training
 from pmeans.errors import FormatError, InputError
+from pmeans.spaces.neighbours import neighbours
 from pmeans.training.bivcd import Bivcd
 from pmeans.training.corpus import PairFile
 
@@ -59,9 +60,40 @@ def test_a_word_ends_up_nearest_to_its_translation(trainer):
         assert [int((others @ unit(word, "en")).argmax()) for word in WORDS["en"]] == list(range(6))
 
 
-def test_equal_spellings_of_two_languages_are_two_words(trainer):
-    space = trainer.train(progress=silent)
+@pytest.mark.parametrize("buckets", [0, 500])
+def test_equal_spellings_of_two_languages_are_two_words(trainer, buckets):
+    space = replace(trainer, buckets=buckets).train(progress=silent)
     assert not np.array_equal(space.vector("die", "de"), space.vector("die", "fr"))
+
+
+def test_unknown_words_of_every_language_are_composed_from_the_shared_ngrams(trainer):
+    space = replace(trainer, buckets=500).train(progress=silent)
+    composed, _ = kernels.compose(["katzen"], space.subwords.ngrams, 3, 6)
+    for lang in space.languages:
+        assert space.row("Katzen", lang) == -1
+        np.testing.assert_array_equal(space.vector("Katzen", lang), composed[0])
+
+
+def test_an_unknown_word_is_nearest_to_the_translations_of_what_it_looks_like(trainer):
+    space = replace(trainer, buckets=500, epochs=8).train(progress=silent)
+    for word, lang in (("houses", "en"), ("hauses", "de"), ("maisons", "fr")):
+        found = {
+            into: neighbours(space, word, lang, k=1, into=into)[0][1] for into in space.languages
+        }
+        assert found == {"en": "house", "de": "haus", "fr": "maison"}
+
+
+def test_sentences_of_unknown_words_are_encoded_in_every_language(trainer):
+    space = replace(trainer, buckets=500).train(progress=silent)
+    encoder = PowerMeanEncoder(Recipe((Part("three"),)), {"three": space})
+    for lang, sentence in (("en", "cats trees"), ("de", "Katzen Bäume"), ("fr", "chats arbres")):
+        assert encoder.encode([sentence], lang=lang).any()
+
+
+def test_without_buckets_unknown_words_have_no_vector(trainer):
+    space = trainer.train(progress=silent)
+    assert space.subwords is None
+    assert space.vector("katzen", "de") is None
 
 
 def test_space_says_what_it_was_made_of(trainer):
