@@ -13,25 +13,15 @@ vectors stay as they are. A closed form: nothing is random, and no state is kept
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.spaces.space import WordSpace
-from pmeans.training.lexicon import (
-    AlignerState,
-    Other,
-    join,
-    known,
-    open_language,
-    vectors_of,
-)
-from pmeans.training.procrustes import check_languages, within
-from pmeans.training.trainer import Progress, space_beside
-from pmeans.types import Array
+from pmeans.training.language_map import LanguageMap, RowPairs
+from pmeans.types import Array, Floats
 
 
 class Maps(NamedTuple):
@@ -45,58 +35,28 @@ class Maps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cca:
-    """Languages mapped by canonical correlation with a pivot.
+class Cca(LanguageMap):
+    """Languages mapped by canonical correlation with a pivot; the inherited fields say which.
 
     Attributes:
-        name: Of the space to be made.
-        space: Name or file of the pivot's space.
-        others: The languages to map, each with its space and word pairs.
         dim: Canonical directions to keep.
-        lang: The pivot.
         ridge: Added to the variances, as a share of their mean.
     """
 
-    name: str
-    space: str
-    others: tuple[Other, ...]
+    method = "canonical correlation"
     dim: int
-    lang: str = "en"
     ridge: float = 1e-3
 
-    def beside(self, folder: Path) -> Cca:
-        """Return the same trainer with its relative paths taken from a folder."""
-        others = tuple(other.beside(folder) for other in self.others)
-        return replace(self, space=space_beside(folder, self.space), others=others)
-
-    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
-        """Fit the maps of each language, and put all languages into one space."""
-        check_languages(self.lang, self.others)
-        pivot = open_language(self.space, self.lang)
-        spaces = [open_language(other.space, other.lang) for other in self.others]
-        self._check(min(space.dim for space in (pivot, *spaces)))
-        goal = vectors_of(pivot, self.lang)
-        parts = []
-        state = AlignerState(checkpoint, self, [other.text for other in self.others])
-        for i, (other, space) in enumerate(zip(self.others, spaces, strict=True)):
-            share = i / len(self.others)
-            pairs = other.pairs(self.lang, state, within(progress, share, len(self.others)))
-            x, y, weights = known(pairs, (pivot, self.lang), (space, other.lang))
-            vectors = vectors_of(space, other.lang)
-            progress(
-                share + 1 / len(self.others), f"correlating {other.lang} by {len(x):,} word pairs"
-            )
+    def _mapped(self, goal: Floats, others: list[Floats], pairs: Iterator[RowPairs]) -> list[Array]:
+        self._check(min(vectors.shape[1] for vectors in (goal, *others)))
+        mapped = []
+        for vectors, (x, y, weights) in zip(others, pairs, strict=True):
             maps = canonical(goal[x], vectors[y], weights, self.dim, self.ridge)
-            mapped = (vectors - maps.y_mean) @ maps.b
-            if len(self.others) == 1:
-                goal = (goal - maps.x_mean) @ maps.a
-            else:
-                mapped = mapped @ np.linalg.pinv(maps.a) + maps.x_mean
-            parts.append((space, other.lang, mapped))
-        progress(1.0, "correlated")
-        names = ", ".join(space.name for space, _, _ in parts)
-        source = f"{pivot.name} and {names} by canonical correlation"
-        return join(self.name, [(pivot, self.lang, goal), *parts], source)
+            canonic = (vectors - maps.y_mean) @ maps.b
+            if len(others) == 1:
+                return [(goal - maps.x_mean) @ maps.a, canonic]
+            mapped.append(canonic @ np.linalg.pinv(maps.a) + maps.x_mean)
+        return [goal, *mapped]
 
     def _check(self, widest: int) -> None:
         if not 1 <= self.dim <= widest:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -193,44 +193,3 @@ def places(space: WordSpace, lang: str, words: list[str]) -> Ints:
         lowered = index.find(table, [word.lower() for word in words])
         found = np.where(found < 0, lowered, found)
     return found
-
-
-def known(
-    pairs: WordPairs, first: tuple[WordSpace, str], second: tuple[WordSpace, str]
-) -> tuple[Ints, Ints, Array]:
-    """Return places and weights of the pairs whose two words have vectors, (n_known,) each."""
-    one, two = places(*first, pairs.first), places(*second, pairs.second)
-    both = (one >= 0) & (two >= 0)
-    if not both.any():
-        raise InputError(
-            f"none of the {len(both):,} word pairs has both words in {first[0].name!r} "
-            f"({first[1]}) and {second[0].name!r} ({second[1]}). "
-            "Are the columns the other way round?"
-        )
-    return one[both], two[both], pairs.weights[both]
-
-
-def join(
-    name: str, parts: Sequence[tuple[WordSpace, str, Array]], source: str, **rest: Any
-) -> WordSpace:
-    """Make one space of several languages; unknown words are no longer composed from subwords.
-
-    Args:
-        name: What recipes call it.
-        parts: A space that gives the words, the language, and the new vectors, (n_words, dim).
-        source: How the space was made.
-        rest: Further attributes of the space.
-    """
-    cases = {space.case for space, _, _ in parts}
-    rest.setdefault(
-        "licence", "; ".join(dict.fromkeys(s.licence for s, _, _ in parts if s.licence))
-    )
-    return WordSpace.from_words(
-        name,
-        {lang: list(space.words(lang)) for space, lang, _ in parts},
-        np.concatenate([vectors for _, _, vectors in parts]),
-        # Spaces that treat case differently agree on trying both.
-        case=cases.pop() if len(cases) == 1 else "cased-then-lower",
-        source=source,
-        **rest,
-    )

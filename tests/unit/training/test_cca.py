@@ -1,5 +1,7 @@
 """Canonical correlation, by closed form and on aligned text."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -141,6 +143,13 @@ def test_too_few_pairs_are_refused(files):
 def test_more_directions_than_columns_are_refused(files):
     with pytest.raises(InputError, match="dim is 6, and the narrowest space has 5 columns"):
         trainer(files, dim=6).train(progress=quiet)
+
+
+def test_settings_are_refused_before_any_text_is_aligned(files):
+    steps = []
+    with pytest.raises(InputError, match="ridge"):
+        replace(from_text(files), ridge=0.0).train(progress=lambda *step: steps.append(step))
+    assert not steps
 
 
 def test_a_ridge_of_0_is_refused(files):
