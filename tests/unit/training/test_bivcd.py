@@ -48,8 +48,9 @@ def test_three_languages_share_one_space(trainer):
     assert space.matrix.shape == (18, 10)
 
 
-def test_a_word_ends_up_nearest_to_its_translation(trainer):
-    space = replace(trainer, epochs=8).train(progress=silent)
+@pytest.mark.parametrize("window", [1, 10])  # in a window of 1 only shuffled sides would meet
+def test_a_word_ends_up_nearest_to_its_translation(trainer, window):
+    space = replace(trainer, epochs=20 if window == 1 else 8, window=window).train(progress=silent)
 
     def unit(word, lang):
         vector = space.vector(word, lang)

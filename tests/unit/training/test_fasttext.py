@@ -42,6 +42,12 @@ def test_unknown_word_is_nearest_to_the_words_it_looks_like(trainer):
     assert similarity("walkers", "walking") > similarity("walkers", "sang")
 
 
+def test_running_text_has_defaults_of_its_own():
+    made = FastText("x", "en", ())
+    assert (made.window, made.min_count) == (5, 5)
+    assert (made.buckets, made.subsample) == (200_000, 1e-4)
+
+
 def test_same_seed_gives_the_same_bytes(trainer):
     one, other = (trainer.train(progress=silent) for _ in range(2))
     assert one.matrix.tobytes() == other.matrix.tobytes()

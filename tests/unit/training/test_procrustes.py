@@ -1,5 +1,7 @@
 """Rotations between languages, on spaces whose rotation is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,15 @@ def test_refinement_mends_a_dictionary_with_errors(files):
 def test_the_same_settings_give_the_same_bytes(files):
     first, second = (trainer(files).train(progress=quiet) for _ in range(2))
     assert first.matrix.tobytes() == second.matrix.tobytes()
+
+
+def test_the_space_inherits_case_and_licences(files):
+    for lang, case, licence in (("en", "cased", "CC0"), ("de", "lower", "MIT")):
+        space = open_space(files / f"{lang}.safetensors")
+        save_space(replace(space, case=case, licence=licence), files / f"{lang}.safetensors")
+    space = trainer(files).train(progress=quiet)
+    # Spaces that treat case differently agree on trying both.
+    assert (space.case, space.licence) == ("cased-then-lower", "CC0; MIT")
 
 
 def test_a_toml_file_makes_the_trainer(files):

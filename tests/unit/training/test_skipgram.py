@@ -5,6 +5,7 @@ import pytest
 
 from pmeans.errors import InputError, StorageError
 from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
+from pmeans.spaces.store import map_tensors
 from pmeans.training import skipgram
 from pmeans.training.skipgram import LONGEST, Collector, Settings, alias_table
 
@@ -152,6 +153,26 @@ def test_pieces_are_hashed_as_unknown_words_are_composed():
     for i, word in enumerate(words):
         hashes = [ngram_hash(piece) % 500 for piece in ngram_pieces(word, 3, 6)]
         assert pieces[borders[i] : borders[i + 1]].tolist() == [i, *(3 + h for h in hashes)]
+
+
+def test_a_known_word_is_the_mean_of_its_row_and_its_ngrams_in_every_language(tmp_path):
+    collector = Collector()
+    for _ in range(10):
+        collector.add([("en", ["die", "walked"]), ("de", ["mäher", "die", "die"])])
+    found = collector.corpus(1, seed=1)
+    vectors, subwords = skipgram.train(
+        found,
+        settings(buckets=50),
+        shuffle=True,
+        progress=silent,
+        checkpoint=tmp_path / "state",
+    )
+    rows = map_tensors(tmp_path / "state")[0]["inputs"][:, :8]  # the padding behind is zeros
+    np.testing.assert_array_equal(subwords.ngrams, rows[4:])
+    for i, word in enumerate(["die", "walked", "die", "mäher"]):
+        hashes = [ngram_hash(piece) % 50 for piece in ngram_pieces(word, 3, 6)]
+        mean = rows[[i, *(4 + h for h in hashes)]].mean(axis=0)
+        np.testing.assert_allclose(vectors[i], mean, rtol=1e-5, atol=1e-7)
 
 
 def two_words():
