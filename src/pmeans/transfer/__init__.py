@@ -1,0 +1,1 @@
+"""Train in one language, apply in another."""

@@ -1,0 +1,296 @@
+"""Which words pushed a linear classifier's decision about one sentence.
+
+A decision is a weighted sum of columns, and a column is a power mean over words. So nothing is
+estimated: the alignment is folded into the weights, the z-norm too, and each column's term
+v · (M - mean) is divided among the words that made M:
+
+==========  ==================================================================================
+p = 1       word i gets v · (xᵢ - mean) / n
+p = ±inf    the first word with the largest (smallest) value gets v · (M - mean)
+other p     word i gets v · (M · xᵢᵖ / Σ xⱼᵖ - mean / n); v · (M - mean) / n where the powers nearly
+            cancel, see `CANCELLED`
+==========  ==================================================================================
+
+The first and the third are Euler's rule, xᵢ · ∂M/∂xᵢ, which adds up to M because M(s·x) = s·M(x);
+the second is their limit. The mean goes with the words, not into the constant, so that a word as
+any other pushes nowhere. A part that knows no word of the sentence has zeros after the z-norm
+and gives nothing to anyone. Words and constant add up to the decision, and
+`tests/unit/transfer/test_explain_sums.py` holds them to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans import kernels
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, did_you_mean
+from pmeans.recipe import Part
+from pmeans.text import tokenize
+from pmeans.types import Array, Floats, Root, TokenBatch
+
+Doubles = npt.NDArray[np.float64]
+
+CANCELLED = 0.05
+"""Where |Σ xᵖ| is less than this share of Σ |xᵖ|, all words share a column alike: Euler's shares
+would be large numbers of either sign for a column near 0. Of the thresholds tried, this one came
+nearest to what happens when a word is left out (`docs/explain.md`)."""
+
+
+@dataclass(frozen=True)
+class TokenPush:
+    """One token of the sentence.
+
+    Attributes:
+        text: As it stands in the sentence.
+        start: Its first character in the sentence.
+        end: The character behind its last.
+        contribution: How far it pushes towards the label, or, below 0, away from it.
+        known: Whether at least one word space has a vector for it; if not, it pushes nowhere.
+    """
+
+    text: str
+    start: int
+    end: int
+    contribution: float
+    known: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A decision between two classes, divided among the words of the sentence.
+
+    Attributes:
+        sentence: The text.
+        lang: Its language.
+        label: The class that is explained.
+        against: The best other class. All contributions are differences of these two.
+        decisions: The decision value of every class.
+        tokens: The sentence's words, in order.
+        constant: The difference of the two biases, which no word is responsible for.
+    """
+
+    sentence: str
+    lang: str
+    label: str
+    against: str
+    decisions: Mapping[str, float]
+    tokens: tuple[TokenPush, ...]
+    constant: float
+
+    @property
+    def margin(self) -> float:
+        """How far the label is ahead: the sum of all contributions and the constant."""
+        return self.decisions[self.label] - self.decisions[self.against]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as plain dicts, lists, strings and numbers."""
+        plain = asdict(self)
+        return plain | {"margin": self.margin, "tokens": list(plain["tokens"])}
+
+    def as_text(self, width: int = 80) -> str:
+        """Return a line for the decision and one with a bar for each word, in order.
+
+        Args:
+            width: Columns of the terminal; below 40, lines are longer than it.
+        """
+        words = [_printable(token.text) for token in self.tokens]
+        room = max(width, 40) // 3
+        words = [word if len(word) <= room else word[: room - 1] + "…" for word in words]
+        column = max(map(len, words), default=0)
+        half = max((max(width, 40) - column - 11) // 2, 1)
+        longest = max((abs(token.contribution) for token in self.tokens), default=0) or 1.0
+        lines = [self.verdict()]
+        for word, token in zip(words, self.tokens, strict=True):
+            size = round(abs(token.contribution) / longest * half)
+            away, towards = ("-" * size, "") if token.contribution < 0 else ("", "+" * size)
+            number = f"{token.contribution:+.3f}" if token.known else "unknown"
+            lines.append(f"{word:>{column}} {number:>8} {away:>{half}}|{towards}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def verdict(self) -> str:
+        """Return the decision in one line, for people."""
+        words = sum(token.contribution for token in self.tokens)
+        return (
+            f"{_printable(self.label)} rather than {_printable(self.against)}: {self.margin:+.3f} "
+            f"(words {words:+.3f}, constant {self.constant:+.3f})"
+        )
+
+
+def explain(
+    encoder: PowerMeanEncoder,
+    weights: Floats,
+    bias: Floats,
+    classes: Sequence[str],
+    sentence: str,
+    *,
+    lang: str,
+    label: str | None = None,
+) -> Explanation:
+    """Divide a linear classifier's decision about one sentence among its words.
+
+    Args:
+        encoder: Makes the classifier's rows, z-norm and alignment included.
+        weights: (n_classes, dim).
+        bias: (n_classes,).
+        classes: Names of the classes, at least two.
+        sentence: The text.
+        lang: Its language.
+        label: The class to explain; None takes the one that is predicted.
+    """
+    _check(weights, bias, classes, encoder.dim, label)
+    decisions = encoder.encode(sentence, lang=lang) @ weights.T + bias
+    chosen = int(decisions.argmax()) if label is None else classes.index(label)
+    other = int(np.where(np.arange(len(classes)) == chosen, -np.inf, decisions).argmax())
+    difference: Array = weights[chosen].astype(np.float64) - weights[other]
+    tokens = tokenize(sentence, encoder.recipe.tokenizer, lang)
+    pushes, known = _pushes(encoder, difference, tokens, lang)
+    return Explanation(
+        sentence,
+        lang,
+        classes[chosen],
+        classes[other],
+        dict(zip(classes, decisions.tolist(), strict=True)),
+        tuple(
+            TokenPush(sentence[start:end], start, end, push, is_known)
+            for (start, end), push, is_known in zip(
+                token_spans(sentence, tokens), pushes.tolist(), known.tolist(), strict=True
+            )
+        ),
+        float(bias[chosen]) - float(bias[other]),
+    )
+
+
+def token_spans(sentence: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each token of `pmeans.text.tokenize` begins and ends in the sentence.
+
+    Tokens follow each other with nothing but white space between them, and are as long as what
+    they were made from: an apostrophe may be spelled otherwise, but is one character still.
+    """
+    spans = []
+    end = 0
+    for token in tokens:
+        start = end
+        while sentence[start].isspace():
+            start += 1
+        end = start + len(token)
+        spans.append((start, end))
+    return spans
+
+
+def _pushes(
+    encoder: PowerMeanEncoder, weights: Array, tokens: list[str], lang: str
+) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+    """Return how far each token pushes along the weights, and whether a part knows it."""
+    if encoder.alignment:
+        weights = encoder.alignment.fold(weights[None], lang)[0]
+    means = np.zeros(encoder.dim)
+    if encoder.znorm:
+        statistics = encoder.znorm.for_language(lang)
+        means, weights = statistics.mean.astype(np.float64), weights * statistics.factor
+    pushes, known = np.zeros(len(tokens)), np.zeros(len(tokens), dtype=np.bool_)
+    begin = 0
+    for part in encoder.recipe.parts:
+        has, vectors = _vectors(encoder, part, tokens, lang)
+        end = begin + len(part.powers) * vectors.shape[1]
+        if len(vectors):
+            pushes[has] += _part_pushes(
+                vectors, part.powers, encoder.recipe.root, weights[begin:end], means[begin:end]
+            )
+        known |= has
+        begin = end
+    return pushes, known
+
+
+def _vectors(
+    encoder: PowerMeanEncoder, part: Part, tokens: list[str], lang: str
+) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """Return which tokens a part knows, (n_tokens,), and their vectors, (n_known, dim)."""
+    space = encoder.spaces[part.space]
+    # Each token is looked up as a sentence of its own, whose mean is its vector: this is the way
+    # that the encoder takes, through case, number formats and subwords.
+    table = (space.table(lang), space.case, space.first_composed)
+    (found,) = kernels.lookup(tokens, [table], kernels.Splitting.WHITESPACE)
+    batch, composed = space.compose(found)
+    vectors = kernels.power_means(
+        space.matrix,
+        batch,
+        [1],
+        scale=space.scale,
+        composed=composed if len(composed) else None,
+    )
+    has = batch.known > 0
+    return has, vectors[has]
+
+
+def _part_pushes(
+    vectors: Floats, powers: Sequence[float], root: Root, weights: Array, means: Doubles
+) -> Doubles:
+    """Return how far each known word pushes, (n_known,), over all columns of a part.
+
+    Args:
+        vectors: Of the known words, (n_known, dim).
+        powers: Of the part.
+        root: Of the recipe.
+        weights: Of the part's columns before the z-norm, (len(powers) * dim,).
+        means: What the z-norm subtracts from them, (len(powers) * dim,).
+    """
+    n, dim = vectors.shape
+    every_word = TokenBatch(np.arange(n, dtype=np.int32), np.array([0, n]), np.zeros(1, np.int32))
+    columns = kernels.power_means(vectors, every_word, powers, root=root)[0]
+    pushes = np.zeros(n)
+    for k, p in enumerate(powers):
+        of_power = slice(k * dim, (k + 1) * dim)
+        shares = _shares(vectors, p, columns[of_power], means[of_power])
+        pushes += shares @ weights[of_power]
+    return pushes
+
+
+def _shares(vectors: Floats, p: float, values: Floats, means: Doubles) -> Doubles:
+    """Divide columns minus their means among the words, (n_known, dim); see the module's table."""
+    x = vectors.astype(np.float64)
+    n, dim = x.shape
+    if np.isinf(p):
+        shares = np.zeros((n, dim))
+        first = x.argmax(axis=0) if p > 0 else x.argmin(axis=0)
+        shares[first, np.arange(dim)] = values - means
+        return shares
+    if p == 1:
+        return (x - means) / n
+    # As in `kernels.reference`, dividing by the largest magnitude (below p = 0 the smallest)
+    # keeps every power within [0, 1]. Where a value is 0 and p <= 0, the column is 0 as well.
+    sizes = np.abs(x)
+    scale = sizes.max(axis=0) if p > 0 else sizes.min(axis=0)
+    sizes = np.divide(sizes, scale, where=scale > 0, out=np.ones_like(x))
+    powers = sizes**p if p % 2 == 0 else np.sign(x) * sizes**p
+    total = powers.sum(axis=0)
+    cancelled = np.abs(total) <= CANCELLED * np.abs(powers).sum(axis=0)
+    fractions = np.divide(powers, total, where=~cancelled, out=np.full_like(x, 1 / n))
+    return fractions * values - means / n
+
+
+def _check(
+    weights: Floats, bias: Floats, classes: Sequence[str], dim: int, label: str | None
+) -> None:
+    if len(classes) < 2:
+        raise InputError(f"a decision needs two classes or more, not {list(classes)}.")
+    if weights.shape != (len(classes), dim) or bias.shape != (len(classes),):
+        raise InputError(
+            f"weights {weights.shape} and bias {bias.shape} do not fit {len(classes)} classes and "
+            f"an encoder of {dim} columns: was the classifier trained on another encoder's rows?"
+        )
+    if label is not None and label not in classes:
+        raise InputError(
+            f"no class {label!r} among the classifier's {len(classes)}."
+            f"{did_you_mean(label, classes)}"
+        )
+
+
+def _printable(text: str) -> str:
+    # A control character of the text must not steer the terminal.
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
