@@ -11,11 +11,12 @@ other p     word i gets v · (M · xᵢᵖ / Σ xⱼᵖ - mean / n); v · (M - m
             cancel, see `CANCELLED`
 ==========  ==================================================================================
 
-The first and the third are Euler's rule, xᵢ · ∂M/∂xᵢ, which adds up to M because M(s·x) = s·M(x);
-the second is their limit. The mean goes with the words, not into the constant, so that a word as
-any other pushes nowhere. A part that knows no word of the sentence has zeros after the z-norm
-and gives nothing to anyone. Words and constant add up to the decision, and
-`tests/unit/transfer/test_explain_sums.py` holds them to it.
+where xᵖ is sign(x)·|x|ᵖ, or |x|ᵖ for even p. The first and the third are Euler's rule, xᵢ · ∂M/∂xᵢ,
+which adds up to M because M(s·x) = s·M(x); the second is their limit. Means stay with the words:
+moved into the constant they would leave every word with a push that any other word has too.
+A part that knows no word of the sentence is zero after the z-norm, and gives nothing to anyone.
+
+Words and constant add up to the decision: `tests/property/test_explain_sums.py`.
 """
 
 from __future__ import annotations
@@ -143,7 +144,12 @@ def explain(
         lang: Its language.
         label: The class to explain; None takes the one that is predicted.
     """
-    _check(weights, bias, classes, encoder.dim, label)
+    check_classifier(weights, bias, classes, encoder.dim)
+    if label is not None and label not in classes:
+        raise InputError(
+            f"no class {label!r} among the classifier's {len(classes)}."
+            f"{did_you_mean(label, classes)}"
+        )
     decisions = encoder.encode(sentence, lang=lang) @ weights.T + bias
     chosen = int(decisions.argmax()) if label is None else classes.index(label)
     other = int(np.where(np.arange(len(classes)) == chosen, -np.inf, decisions).argmax())
@@ -164,6 +170,17 @@ def explain(
         ),
         float(bias[chosen]) - float(bias[other]),
     )
+
+
+def check_classifier(weights: Floats, bias: Floats, classes: Sequence[str], dim: int) -> None:
+    """Raise an error if weights, bias, classes and an encoder of ``dim`` columns do not fit."""
+    if len(classes) < 2:
+        raise InputError(f"a decision needs two classes or more, not {list(classes)}.")
+    if weights.shape != (len(classes), dim) or bias.shape != (len(classes),):
+        raise InputError(
+            f"weights {weights.shape} and bias {bias.shape} do not fit {len(classes)} classes and "
+            f"an encoder of {dim} columns: was the classifier trained on another encoder's rows?"
+        )
 
 
 def token_spans(sentence: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
@@ -272,23 +289,6 @@ def _shares(vectors: Floats, p: float, values: Floats, means: Doubles) -> Double
     cancelled = np.abs(total) <= CANCELLED * np.abs(powers).sum(axis=0)
     fractions = np.divide(powers, total, where=~cancelled, out=np.full_like(x, 1 / n))
     return fractions * values - means / n
-
-
-def _check(
-    weights: Floats, bias: Floats, classes: Sequence[str], dim: int, label: str | None
-) -> None:
-    if len(classes) < 2:
-        raise InputError(f"a decision needs two classes or more, not {list(classes)}.")
-    if weights.shape != (len(classes), dim) or bias.shape != (len(classes),):
-        raise InputError(
-            f"weights {weights.shape} and bias {bias.shape} do not fit {len(classes)} classes and "
-            f"an encoder of {dim} columns: was the classifier trained on another encoder's rows?"
-        )
-    if label is not None and label not in classes:
-        raise InputError(
-            f"no class {label!r} among the classifier's {len(classes)}."
-            f"{did_you_mean(label, classes)}"
-        )
 
 
 def _printable(text: str) -> str:

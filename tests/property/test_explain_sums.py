@@ -1,0 +1,123 @@
+"""Words and constant add up to the decision, whatever the recipe; tokens lie where they stand."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pmeans.align import Alignment, LanguageMap
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.kernels import Splitting, split
+from pmeans.recipe import Part, Recipe
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.text import tokenize
+from pmeans.transfer.explain import explain, token_spans
+from pmeans.znorm import SHARED, Statistics, ZNorm
+
+POWERS = [-np.inf, -1, 0, 0.5, 1, 2, 3, 5, np.inf]
+WORDS = ["the", "cat", "sat", "on", "it", "Mat", "."]
+CLASSES = ("a", "b", "c")
+
+
+@st.composite
+def spaces(draw, name):
+    """Some of the words in any number format, with or without subwords."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    words = draw(st.lists(st.sampled_from(WORDS), min_size=1, unique=True))
+    dim = draw(st.integers(1, 5))
+    values = rng.normal(size=(len(words), dim))
+    values[rng.random(values.shape) < draw(st.sampled_from([0.0, 0.3]))] = 0
+    rest = {"case": draw(st.sampled_from(["lower", "cased", "cased-then-lower"]))}
+    if draw(st.booleans()):
+        rest["subwords"] = Subwords(rng.normal(size=(7, dim)).astype(np.float32), 3, 4)
+    kind = draw(st.sampled_from(["float32", "float16", "int8"]))
+    if kind == "int8":
+        values = np.clip(values * 40, -127, 127)
+        rest["scale"] = (rng.random(len(words)) / 40).astype(np.float32)
+    return WordSpace.from_words(name, {"de": words}, values.astype(kind), **rest)
+
+
+@st.composite
+def encoders(draw):
+    named = {name: draw(spaces(name)) for name in ("first", "second")}
+    part = st.builds(
+        Part,
+        st.sampled_from(sorted(named)),
+        st.lists(st.sampled_from(POWERS), min_size=1, max_size=3, unique=True),
+    )
+    recipe = Recipe(
+        tuple(draw(st.lists(part, min_size=1, max_size=3))),
+        tokenizer=draw(st.sampled_from(["whitespace", "words"])),
+        root=draw(st.sampled_from(["signed", "principal"])),
+        znorm=draw(st.sampled_from(["none", "train", "per_language"])),
+    )
+    dim = PowerMeanEncoder(recipe, named).dim
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def floats(*shape):
+        return rng.normal(size=shape).astype(np.float32)
+
+    statistics = Statistics(floats(dim), np.abs(floats(dim)) + np.float32(0.1), 9)
+    key = "de" if recipe.znorm == "per_language" else SHARED
+    znorm = ZNorm(recipe.znorm, {key: statistics}) if recipe.znorm != "none" else None
+    factors = draw(st.sampled_from([(), (floats(dim, dim),), (floats(dim, 2), floats(2, dim))]))
+    alignment = Alignment("en", {"de": LanguageMap(factors, "")}) if factors else None
+    classifier = floats(len(CLASSES), dim), floats(len(CLASSES))
+    return PowerMeanEncoder(recipe, named, znorm, alignment), *classifier
+
+
+def rounding(encoder, weights, sentence):
+    """The sum of all magnitudes that go into a decision: what rounding errors are relative to."""
+    sizes = np.abs(weights).sum(axis=0)
+    for factor in reversed(encoder.alignment.maps["de"].factors if encoder.alignment else ()):
+        sizes = sizes @ np.abs(factor).T
+    plain = PowerMeanEncoder(
+        Recipe(encoder.recipe.parts, tokenizer=encoder.recipe.tokenizer, root=encoder.recipe.root),
+        encoder.spaces,
+    )
+    columns = np.abs(plain.encode(sentence, lang="de")) + 5  # a word's value, that may cancel
+    if encoder.znorm:
+        statistics = encoder.znorm.for_language("de")
+        columns = (columns + np.abs(statistics.mean)) * statistics.factor
+    return float(sizes @ columns)
+
+
+@settings(max_examples=300)
+@given(
+    made=encoders(),
+    tokens=st.lists(st.sampled_from([*WORDS, "unheard", "of", "x"]), max_size=12),
+    label=st.sampled_from([None, *CLASSES]),
+)
+def test_words_and_constant_add_up_to_the_decision(made, tokens, label):
+    encoder, weights, bias = made
+    sentence = " ".join(tokens)
+    found = explain(encoder, weights, bias, CLASSES, sentence, lang="de", label=label)
+    total = sum(token.contribution for token in found.tokens) + found.constant
+    # The encoder's rows are float32, of 24 bits, and so is its alignment; 1e-6 of all magnitudes
+    # is a dozen roundings in one direction. An error in a rule is of the order of 1.
+    tolerance = 1e-6 * rounding(encoder, weights, sentence) + 1e-6
+    assert abs(total - found.margin) <= tolerance
+    decisions = encoder.encode(sentence, lang="de") @ weights.T + bias
+    assert list(found.decisions.values()) == decisions.tolist()
+
+
+@settings(max_examples=300)
+@given(
+    sentence=st.text(st.sampled_from("aN't’-‐ .,3é\u0301\u200b\u2028\t😀l") | st.characters()),
+    lang=st.sampled_from(["en", "de", "fr"]),
+    tokenizer=st.sampled_from(["whitespace", "words"]),
+)
+def test_spans_cover_the_sentence_but_for_white_space(sentence, lang, tokenizer):
+    tokens = tokenize(sentence, tokenizer, lang)
+    spans = token_spans(sentence, tokens)
+    borders = [0, *(border for span in spans for border in span), len(sentence)]
+    gaps = [sentence[borders[i] : borders[i + 1]] for i in range(0, len(borders), 2)]
+    assert not "".join(gaps).strip()
+    for token, (start, end) in zip(tokens, spans, strict=True):
+        plain = sentence[start:end].replace("’", "'").replace("‐", "-").replace("\u2011", "-")
+        assert plain == token.replace("‐", "-").replace("’", "'").replace("\u2011", "-")
+
+
+@given(sentence=st.text(st.sampled_from("aN't’-. 3ΣéI\u0130")), lang=st.sampled_from(["en", "fr"]))
+def test_a_token_by_itself_is_not_cut_again(sentence, lang):
+    for token in tokenize(sentence, "words", lang):
+        assert split(token, Splitting.WHITESPACE) == [token]
