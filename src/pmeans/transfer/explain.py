@@ -38,9 +38,9 @@ from pmeans.types import Array, Floats, Root, TokenBatch
 Doubles = npt.NDArray[np.float64]
 
 CANCELLED = 0.05
-"""Where |Σ xᵖ| is less than this share of Σ |xᵖ|, all words share a column alike: Euler's shares
-would be large numbers of either sign for a column near 0. Of the thresholds tried, this one came
-nearest to what happens when a word is left out (`docs/explain.md`)."""
+"""Where |Σ xᵖ| is at most this share of Σ |xᵖ|, all words share a column alike: Euler's shares
+would be large numbers of either sign for a column near 0. `benchmarks/explain.py` compares
+thresholds with what happens when a word is left out."""
 
 
 @dataclass(frozen=True)
