@@ -14,6 +14,9 @@ and Y those of the pivot:
 A regression keeps only what it can predict, so ridge rows vary less than the pivot's; the other
 two keep the spread. ``docs/numerics.md`` has numbers, made by ``experiments/align_study.py``.
 
+A map may be stored as float16 or int8. It is rounded when that is asked for, and multiplied in
+float32 as ever, so that what is saved and read back gives the same bits.
+
 There is no offset: the z-norm has taken the means away, and a sentence without a known word stays
 a zero row. The pivot's own rows are left as they are, so a classifier trained on them needs no
 change; for another language the map can be folded into a linear classifier's weights.
@@ -31,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.spaces.edit import Precision
 from pmeans.spaces.store import map_tensors, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
@@ -95,10 +99,12 @@ class Alignment:
     Attributes:
         pivot: Its rows stay as they are.
         maps: The maps of the other languages.
+        precision: How the maps are stored; `stored_as` has rounded them to it.
     """
 
     pivot: str
     maps: Mapping[str, LanguageMap]
+    precision: Precision = "float32"
 
     def apply(self, rows: Floats, lang: str, out: Floats | None = None) -> Floats:
         """Return the rows of a language, (n, dim), in the pivot's space; ``out`` may be ``rows``.
@@ -146,7 +152,9 @@ class Alignment:
         while chunk := list(islice(source, CHUNK)):
             firsts, seconds = _sides(chunk)
             sums.add(encoder.encode(seconds, lang=lang), encoder.encode(firsts, lang=pivot))
-        return Alignment(pivot, {**self.maps, lang: sums.solve(fit)})
+        # A map that joins others is stored as they are.
+        joined = Alignment(pivot, {**self.maps, lang: sums.solve(fit)})
+        return joined.stored_as(self.precision)
 
     def check_untouched(self, langs: Iterable[str]) -> None:
         """Raise an error if the z-norm of an aligned language is about to change."""
@@ -156,33 +164,50 @@ class Alignment:
                 "another one. Fit the z-norm of an encoder without alignment, then align it."
             )
 
+    def stored_as(self, precision: Precision) -> Alignment:
+        """Round the maps to numbers that ``precision`` can hold, and store them that way."""
+        maps = {}
+        for lang, fitted in self.maps.items():
+            stored = [_stored(factor, precision) for factor in fitted.factors]
+            maps[lang] = LanguageMap(tuple(_read(*each) for each in stored), fitted.origin)
+        return Alignment(self.pivot, maps, precision)
+
     def save(self, path: str | Path) -> None:
         """Write the maps as one safetensors file."""
-        tensors: dict[str, Array] = {
-            f"map.{lang}.{i}": factor
-            for lang, fitted in self.maps.items()
-            for i, factor in enumerate(fitted.factors)
-        }
+        tensors: dict[str, Array] = {}
+        for lang, fitted in self.maps.items():
+            for i, factor in enumerate(fitted.factors):
+                numbers, scale = _stored(factor, self.precision)
+                tensors[f"map.{lang}.{i}"] = numbers
+                if scale is not None:
+                    tensors[f"scale.{lang}.{i}"] = scale
         origins = {f"origin.{lang}": fitted.origin for lang, fitted in self.maps.items()}
         write_tensors(path, tensors, {"format": _FORMAT, "pivot": self.pivot, **origins})
 
     @classmethod
     def load(cls, path: str | Path, dim: int) -> Alignment:
-        """Map what `save` wrote, and check that it fits rows of ``dim`` columns."""
+        """Read what `save` wrote, and check that it fits rows of ``dim`` columns."""
         tensors, metadata = map_tensors(path)
         if metadata.get("format") != _FORMAT or "pivot" not in metadata:
             raise FormatError(f"{path}: not an alignment.")
+        types = {array.dtype.name for name, array in tensors.items() if name.startswith("map.")}
+        precision = next(iter(types), "float32")
+        if len(types) > 1 or precision not in get_args(Precision):
+            raise FormatError(f"{path}: maps of the types {', '.join(sorted(types))}.")
         maps = {}
         for key, origin in metadata.items():
             lang = key.removeprefix("origin.")
             if lang == key:
                 continue
-            found = (tensors.get(f"map.{lang}.0"), tensors.get(f"map.{lang}.1"))
-            factors = tuple(factor for factor in found if factor is not None)
+            factors = tuple(
+                _read(tensors[f"map.{lang}.{i}"], tensors.get(f"scale.{lang}.{i}"))
+                for i in range(2)
+                if f"map.{lang}.{i}" in tensors
+            )
             if not _lead(factors, dim):
                 raise FormatError(f"{path}: the map of {lang!r} does not fit {dim} columns.")
             maps[lang] = LanguageMap(factors, origin)
-        return cls(metadata["pivot"], maps)
+        return cls(metadata["pivot"], maps, precision)  # type: ignore[arg-type]
 
     def _factors(self, lang: str) -> tuple[Floats, ...]:
         if lang == self.pivot:
@@ -208,6 +233,31 @@ def _product(block: Floats, factors: tuple[Floats, ...]) -> Floats:
             row = row @ factor.astype(np.float64)
         product[i] = np.clip(row, -_LARGEST, _LARGEST)
     return product
+
+
+def _stored(factor: Floats, precision: Precision) -> tuple[Array, Floats | None]:
+    """Return a matrix as it is stored, (n, m), and for int8 the scale of its rows, (n,)."""
+    largest = np.abs(factor).max(axis=1, initial=0)
+    if precision == "float16" and not largest.max(initial=0) < 65520:
+        raise InputError(f"float16 ends at 65504 and cannot hold {largest.max()} of a map.")
+    if precision != "int8":
+        return factor.astype(precision), None
+    # As in int8 word spaces. Codes times scale give the same codes and scale when stored again:
+    # fl(127 * fl(x / 127)) / 127 rounds back to fl(x / 127), whatever x.
+    scale = largest / np.float32(127)
+    codes = np.rint(factor / np.where(scale > 0, scale, 1)[:, None])
+    return np.clip(codes, -127, 127).astype(np.int8), scale
+
+
+def _read(numbers: Array, scale: Array | None) -> Array:
+    """Return a stored matrix as float32; what is none is returned as it is."""
+    if numbers.dtype == np.float16:
+        return numbers.astype(np.float32)
+    scaled = scale is not None and scale.dtype == np.float32 and scale.shape == numbers.shape[:1]
+    if scale is None or not scaled or numbers.ndim != 2 or numbers.dtype != np.int8:
+        return numbers
+    with np.errstate(over="ignore", invalid="ignore"):
+        return numbers * scale[:, None]
 
 
 def _lead(factors: tuple[Array, ...], dim: int) -> bool:
