@@ -8,14 +8,17 @@
         znorm.safetensors        fitted statistics, if the recipe asks for z-norm
         alignment.safetensors    fitted maps into the pivot language, if there are any
 
-A folder is written under a temporary name and renamed when it is whole.
+A folder is written under a temporary name and renamed when it is whole. The package's own model
+lies in ``default_model/`` beside this file; ``make default-model`` builds it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,17 +31,23 @@ from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
 from pmeans.znorm import ZNorm
 
+DEFAULT = Path(__file__).parent / "default_model"
+"""The model in the package: English, German and French."""
+
 _RECIPE, _ZNORM, _ALIGNMENT = "recipe.toml", "znorm.safetensors", "alignment.safetensors"
 
 
-def load(path_or_name: str | Path) -> PowerMeanEncoder:
-    """Open an encoder.
+def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
+    """Open an encoder: the one in the package, or another.
 
     Args:
-        path_or_name: A folder that `save` wrote, or the name of one in the library; a recipe
-            (``.toml``) whose spaces are installed or lie beside it; or a word space (a
-            ``.safetensors`` file or an installed name), which gives the paper's min, mean, max.
+        path_or_name: None for the package's own model. Otherwise a folder that `save` wrote, or
+            the name of one in the library; a recipe (``.toml``) whose spaces are installed or lie
+            beside it; or a word space (a ``.safetensors`` file or an installed name), which gives
+            the paper's min, mean, max.
     """
+    if path_or_name is None:
+        return _load_default()
     path = Path(path_or_name)
     if path.is_dir():
         return _load_folder(path)
@@ -73,6 +82,13 @@ def from_recipe(recipe: Recipe, beside: Path | None = None) -> PowerMeanEncoder:
 
 def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
     """Write an encoder as one folder, whole or not at all; an older encoder there is replaced."""
+    with replacing(folder) as new:
+        write(encoder, new)
+
+
+@contextlib.contextmanager
+def replacing(folder: str | Path) -> Iterator[Path]:
+    """Open a temporary folder that takes the place of an encoder, or of nothing, on success."""
     folder = Path(folder)
     if folder.exists() and not (folder / _RECIPE).is_file():
         raise InputError(f"{str(folder)!r} exists and is no encoder: choose another name.")
@@ -82,7 +98,7 @@ def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
     except OSError as error:
         raise StorageError(f"cannot write {str(folder)!r}: {error.strerror}.") from error
     try:
-        _write(encoder, temporary)
+        yield temporary
         temporary.chmod(0o755)
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
@@ -96,7 +112,8 @@ def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
         raise
 
 
-def _write(encoder: PowerMeanEncoder, folder: Path) -> None:
+def write(encoder: PowerMeanEncoder, folder: Path) -> None:
+    """Write the files of an encoder into a folder that is there."""
     (folder / _RECIPE).write_text(encoder.recipe.to_toml(), encoding="utf-8")
     for name, space in encoder.spaces.items():
         save_space(space, _space_file(folder, name))
@@ -109,6 +126,15 @@ def _write(encoder: PowerMeanEncoder, folder: Path) -> None:
 def _space_file(folder: Path, name: str) -> Path:
     # A recipe may name a space by its path, which is then no file name.
     return folder / "spaces" / f"{quote(name, safe='')}.safetensors"
+
+
+def _load_default() -> PowerMeanEncoder:
+    if not (DEFAULT / _RECIPE).is_file():
+        raise StorageError(
+            "this installation of pmeans has no model of its own. In a checkout, "
+            "'make default-model' builds it; or name an encoder: pmeans.load('my-encoder')."
+        )
+    return _load_folder(DEFAULT)
 
 
 def _load_folder(folder: Path) -> PowerMeanEncoder:

@@ -14,6 +14,7 @@ from pmeans.cli.main import app
 FOLDER = Path(__file__).parent / "help"
 COMMANDS = [
     [],
+    ["build"],
     ["embed"],
     ["eval"],
     *(["eval", name] for name in ("run", "tasks", "table", "compare", "plot")),

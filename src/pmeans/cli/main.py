@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import convert, embed, evaluate, export, measure, show, spaces, train
+from pmeans.cli import build, convert, embed, evaluate, export, measure, show, spaces, train
 from pmeans.cli.console import say
 from pmeans.errors import PmeansError
 
@@ -55,6 +55,7 @@ embed.register(app)
 evaluate.register(app)
 show.register(evaluate.app)
 train.register(app)
+build.register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,235 @@
+"""Build files: from word spaces and text to a finished encoder, small enough to ship.
+
+A build file is a recipe, how each of its spaces is packed, and what is fitted::
+
+    name = "default"
+    tokenizer = "words"
+    card = "default.md"
+
+    [[parts]]
+    space = "../build/default/bivcd.safetensors"
+    powers = [-inf, 1, inf]
+    words = 30_000
+    precision = "int8"
+
+    [[texts]]
+    path = "pairs.en-de.tsv.gz"
+    first = "en"
+    second = "de"
+
+    [align]
+    method = "cca"
+    rank = 200
+    precision = "int8"
+
+    [[materials]]
+    name = "tatoeba"
+    licence = "CC BY 2.0"
+    use = "pairs of sentences"
+
+The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
+these are what they will be used with. The same files give the same bytes, on one thread of BLAS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from pmeans import config, models
+from pmeans.align import Fit
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import ConfigError, StorageError
+from pmeans.recipe import Part, Recipe
+from pmeans.spaces import edit
+from pmeans.spaces.edit import Precision
+from pmeans.spaces.library import find_space
+from pmeans.spaces.space import WordSpace
+from pmeans.text import splitting
+from pmeans.training.card import Material, render
+from pmeans.training.corpus import PairFile
+from pmeans.training.fitting import fit_on_pairs
+from pmeans.training.trainer import Progress, space_beside
+from pmeans.types import Root, Tokenizer
+
+CARD, CHECKSUMS = "MODEL.md", "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class PackedPart(Part):
+    """A part of a recipe, and how its space is packed.
+
+    Attributes:
+        words: Keep the commonest so many words of each language; None keeps all.
+        precision: How the vectors are stored; None as they are.
+    """
+
+    words: int | None = None
+    precision: Precision | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.words is not None and self.words < 1:
+            raise ConfigError(f"part {self.space!r}: words must be at least 1, not {self.words}.")
+
+
+@dataclass(frozen=True)
+class StoredFit(Fit):
+    """How maps are fitted, and stored.
+
+    Attributes:
+        precision: How the numbers of the maps are stored.
+    """
+
+    precision: Precision = "float32"
+
+
+@dataclass(frozen=True)
+class Build:
+    """What an encoder is made of.
+
+    Attributes:
+        parts: Spaces, powers and packing, in output order.
+        texts: Pairs of sentences that the z-norm of each language and the maps are fitted on, and
+            words are counted in. All have the same first language, the pivot.
+        name: Of the recipe.
+        tokenizer: As in a recipe.
+        root: As in a recipe.
+        align: How the second languages are mapped to the pivot; None for no maps.
+        card: A file with the hand-written part of the model card.
+        materials: What all this was made from, for the model card.
+    """
+
+    parts: tuple[PackedPart, ...]
+    texts: tuple[PairFile, ...]
+    name: str
+    tokenizer: Tokenizer = "words"
+    root: Root = "signed"
+    align: StoredFit | None = None
+    card: str | None = None
+    materials: tuple[Material, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise ConfigError(f"build {self.name!r} has no texts to fit the z-norm on.")
+        seconds = [file.second for file in self.texts]
+        if len(set(seconds)) < len(seconds):
+            raise ConfigError(
+                f"the second languages of the texts are {', '.join(seconds)}: put all pairs of a "
+                "language into one file."
+            )
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Build:
+        """Read a build file; its paths are relative to it, and its name is that of the file."""
+        mapping = config.read_toml(path)
+        read = config.build(cls, {"name": Path(path).stem} | mapping, str(path))
+        folder = Path(path).resolve().parent
+        return replace(
+            read,
+            parts=tuple(replace(p, space=space_beside(folder, p.space)) for p in read.parts),
+            texts=tuple(file.beside(folder) for file in read.texts),
+            card=read.card and str(folder / read.card),
+        )
+
+    def encoder(self, progress: Progress) -> PowerMeanEncoder:
+        """Pack the spaces and fit the rest."""
+        sentences = self._sentences()
+        spaces: dict[str, WordSpace] = {}
+        packings: dict[str, PackedPart] = {}
+        parts = []
+        for i, part in enumerate(self.parts):
+            progress(i / (len(self.parts) + 1), f"packing {Path(part.space).stem}")
+            space = find_space(part.space)
+            packing = replace(part, powers=(1,))
+            if packings.setdefault(space.name, packing) != packing:
+                raise ConfigError(
+                    f"two parts of {self.name!r} use a space named {space.name!r}, but not the "
+                    "same words and precision of the same file."
+                )
+            if space.name not in spaces:
+                spaces[space.name] = self._packed(space, part, sentences)
+            parts.append(Part(space.name, part.powers))
+        recipe = Recipe(tuple(parts), self.name, self.tokenizer, self.root, "per_language")
+        progress(len(self.parts) / (len(self.parts) + 1), "fitting")
+        encoder = fit_on_pairs(PowerMeanEncoder(recipe, spaces), self.texts, self.align)
+        if self.align is None or encoder.alignment is None:
+            return encoder
+        alignment = encoder.alignment.stored_as(self.align.precision)
+        return PowerMeanEncoder(recipe, spaces, encoder.znorm, alignment)
+
+    def make(self, folder: str | Path, *, progress: Progress) -> dict[str, int]:
+        """Build the encoder and write it as a folder, with its card and its checksums.
+
+        Returns:
+            The number of bytes of each file, by its path within the folder.
+        """
+        written = _read(self.card) if self.card else ""
+        encoder = self.encoder(progress)
+        with models.replacing(folder) as new:
+            models.write(encoder, new)
+            rendered = render(encoder, written, self.materials, _sizes(new))
+            (new / CARD).write_text(rendered, encoding="utf-8")
+            (new / CHECKSUMS).write_text(checksums(new), encoding="utf-8")
+            sizes = _sizes(new)
+        progress(1.0, "done")
+        return sizes
+
+    def _sentences(self) -> dict[str, list[str]]:
+        """Return the sentences of every language that words are counted in."""
+        found: dict[str, list[str]] = {}
+        if any(part.words for part in self.parts):
+            for file in self.texts:
+                pairs = file.read()["train"]
+                found.setdefault(file.first, []).extend(pair.first for pair in pairs)
+                found.setdefault(file.second, []).extend(pair.second for pair in pairs)
+        return found
+
+    def _packed(
+        self, space: WordSpace, part: PackedPart, sentences: Mapping[str, Sequence[str]]
+    ) -> WordSpace:
+        if part.words is not None:
+            space = edit.prune(
+                space,
+                {
+                    lang: self._commonest(space, lang, part.words, sentences.get(lang, ()))
+                    for lang in space.tables
+                },
+            )
+        return edit.quantise(space, part.precision) if part.precision else space
+
+    def _commonest(
+        self, space: WordSpace, lang: str, n: int, sentences: Sequence[str]
+    ) -> list[str]:
+        # A space made by dictionary stands in the dictionary's order. Of words that are equally
+        # common the first stay, which in most spaces are the commoner ones of a larger text.
+        words = list(space.words(lang))
+        counted = edit.count_words(space, sentences, lang, splitting(self.tokenizer, lang))
+        order = np.argsort([-counted.get(word, 0) for word in words], kind="stable")
+        return [words[i] for i in order[:n].tolist()]
+
+
+def checksums(folder: Path) -> str:
+    """Return a line a file of a folder, as ``sha256sum --check`` reads it; none for itself."""
+    lines = []
+    for name in sorted(_sizes(folder)):
+        if name != CHECKSUMS:
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            lines.append(f"{digest}  {name}\n")
+    return "".join(lines)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot read {path!r}: {error.strerror}.") from error

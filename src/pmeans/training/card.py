@@ -1,0 +1,85 @@
+"""The model card of a built encoder: what a person wrote, then what the build knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pmeans.encoder import PowerMeanEncoder
+
+
+@dataclass(frozen=True)
+class Material:
+    """Something that a model was made from.
+
+    Attributes:
+        name: As the data calls it.
+        licence: Its terms.
+        use: What it was used for, in words.
+    """
+
+    name: str
+    licence: str
+    use: str
+
+
+def render(
+    encoder: PowerMeanEncoder,
+    written: str,
+    materials: Sequence[Material],
+    sizes: Mapping[str, int],
+) -> str:
+    """Return the card as Markdown.
+
+    Args:
+        encoder: With a z-norm per language.
+        written: The hand-written part, Markdown with a title; may be empty.
+        materials: Listed with their licences.
+        sizes: Bytes of each of the model's files.
+    """
+    title = written.strip() or f"# {encoder.name}"
+    languages = encoder.languages
+    parts = [
+        [
+            part.space,
+            ", ".join(f"{power:g}" for power in part.powers),
+            str(encoder.spaces[part.space].dim),
+            str(encoder.spaces[part.space].matrix.dtype),
+            *(f"{len(encoder.spaces[part.space].table(lang)):,}" for lang in languages),
+        ]
+        for part in encoder.recipe.parts
+    ]
+    total = sum(sizes.values())
+    sections = [
+        title,
+        f"## Parts\n\n{encoder.dim:,} columns, recipe `{encoder.recipe.id}`.",
+        _table(["space", "powers", "dim", "type", *(f"words {lang}" for lang in languages)], parts),
+        "## Fitted",
+        _table(["language", "z-norm", "map"], _fitted(encoder)),
+        "## Files",
+        _table(
+            ["file", "bytes"],
+            [*([name, f"{n:,}"] for name, n in sizes.items()), ["all", f"{total:,}"]],
+        ),
+    ]
+    if materials:
+        rows = [[each.name, each.licence, each.use] for each in materials]
+        sections += ["## Material", _table(["source", "licence", "used for"], rows)]
+    return "\n\n".join(sections) + "\n"
+
+
+def _fitted(encoder: PowerMeanEncoder) -> list[list[str]]:
+    rows = []
+    for lang, statistics in encoder.znorm.statistics.items() if encoder.znorm else ():
+        mapped = "none"
+        if encoder.alignment and lang == encoder.alignment.pivot:
+            mapped = "pivot"
+        elif encoder.alignment and lang in encoder.alignment.maps:
+            mapped = f"{encoder.alignment.maps[lang].origin}, {encoder.alignment.precision}"
+        rows.append([lang, f"{statistics.count:,} sentences", mapped])
+    return rows
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)

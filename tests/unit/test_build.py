@@ -1,0 +1,174 @@
+"""Build files, on a toy space of two languages."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pmeans import WordSpace, models, save_space
+from pmeans.cli.main import app
+from pmeans.errors import ConfigError, StorageError
+from pmeans.training.build import Build
+
+PAIRS = [
+    ("the cat sat", "die katze sass"),
+    ("the cat", "die katze"),
+    ("cat sat", "katze sass"),
+    ("sat", "sass"),
+    ("the the cat", "die die katze"),
+    ("the sat", "die sass"),
+]
+BUILD = """
+card = "words.md"
+
+[[parts]]
+space = "./toy.safetensors"
+powers = [1, inf]
+words = 3
+precision = "int8"
+
+[[texts]]
+path = "pairs.tsv"
+first = "en"
+second = "de"
+
+[align]
+method = "ridge"
+penalty = 1.0
+rank = 2
+precision = "int8"
+
+[[materials]]
+name = "by hand"
+licence = "CC0"
+use = "everything"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Write a space whose commonest words come last, pairs, a card's text and a build file."""
+    words = {"en": ["rare", "odd", "the", "cat", "sat"], "de": ["selten", "die", "katze", "sass"]}
+    matrix = np.random.default_rng(0).standard_normal((9, 2)).astype(np.float32)
+    save_space(WordSpace.from_words("toy", words, matrix), tmp_path / "toy.safetensors")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
+    (tmp_path / "words.md").write_text("# A toy\n\nFor tests.\n")
+    (tmp_path / "small.toml").write_text(BUILD)
+    return tmp_path
+
+
+def made(folder, out="out", change=lambda text: text):
+    path = folder / "small.toml"
+    path.write_text(change(path.read_text()))
+    Build.from_toml(path).make(folder / out, progress=lambda share, text: None)
+    return models.load(folder / out)
+
+
+def test_a_built_encoder_is_fitted_and_named_after_its_file(folder):
+    encoder = made(folder)
+    assert (encoder.name, encoder.languages) == ("small", ("de", "en"))
+    assert set(encoder.znorm.statistics) == {"en", "de"}
+    assert encoder.alignment.precision == "int8"
+    assert [f.shape for f in encoder.alignment.maps["de"].factors] == [(4, 2), (2, 4)]
+    assert encoder.encode("die Katze", lang="de").any()
+
+
+def test_the_commonest_words_of_the_texts_are_kept(folder):
+    space = made(folder).spaces["toy"]
+    assert list(space.words("en")) == ["the", "cat", "sat"]
+    assert list(space.words("de")) == ["die", "katze", "sass"]
+
+
+def test_of_words_that_are_equally_common_the_first_are_kept(folder):
+    space = made(folder, change=lambda text: text.replace("words = 3", "words = 4")).spaces["toy"]
+    assert list(space.words("en")) == ["rare", "the", "cat", "sat"]
+
+
+def test_the_z_norm_is_fitted_on_the_packed_space(folder):
+    encoder = made(folder, change=lambda text: text.split("[align]")[0].replace("3", "2"))
+    assert len(encoder.spaces["toy"].tables["en"]) == 2
+    rows = encoder.encode([first for first, _ in PAIRS], lang="en")
+    known = rows[rows.any(axis=1)]
+    # 1e-5: rounding of the statistics to float32.
+    np.testing.assert_allclose(known.mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(known.std(axis=0), 1, atol=1e-5)
+
+
+def test_the_same_files_give_the_same_bytes(folder):
+    made(folder, "one")
+    made(folder, "two")
+    for file in (path for path in (folder / "one").rglob("*") if path.is_file()):
+        twin = folder / "two" / file.relative_to(folder / "one")
+        assert file.read_bytes() == twin.read_bytes(), file.name
+
+
+def test_the_checksums_are_those_of_all_other_files(folder):
+    made(folder)
+    lines = (folder / "out" / "SHA256SUMS").read_text().splitlines()
+    listed = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    assert set(listed) == {
+        "MODEL.md", "alignment.safetensors", "recipe.toml", "spaces/toy.safetensors",
+        "znorm.safetensors",
+    }  # fmt: skip
+    for name, digest in listed.items():
+        assert hashlib.sha256((folder / "out" / name).read_bytes()).hexdigest() == digest
+
+
+def test_the_card_has_what_was_written_and_what_was_built(folder):
+    made(folder)
+    card = (folder / "out" / "MODEL.md").read_text()
+    assert card.startswith("# A toy\n\nFor tests.\n\n## Parts\n")
+    assert "| toy | 1, inf | 2 | int8 | 3 | 3 |" in card
+    assert "| en | 6 sentences | pivot |" in card
+    assert "| de | 6 sentences | ridge, penalty 1, rank 2, 6 pairs, int8 |" in card
+    size = (folder / "out" / "spaces" / "toy.safetensors").stat().st_size
+    assert f"| spaces/toy.safetensors | {size:,} |" in card
+    assert "| by hand | CC0 | everything |" in card
+
+
+def test_two_parts_may_share_a_packed_space(folder):
+    part = BUILD[BUILD.index("[[parts]]") : BUILD.index("[[texts]]")]
+    more = part.replace("[1, inf]", "[-inf]")
+    assert made(folder, change=lambda text: text.replace(part, part + more)).dim == 6
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("words = 3", "wordz = 3", "unknown key 'wordz'. Did you mean 'words'"),
+        ('precision = "int8"', 'precision = "int4"', "'int4' is not one of"),
+        ('"ridge"', '"svd"', "'svd' is not one of 'ridge', 'cca', 'procrustes'"),
+        ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
+        ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),
+        (
+            "[[texts]]",
+            '[[texts]]\npath = "pairs.tsv"\nfirst = "en"\nsecond = "de"\n[[texts]]',
+            "put all pairs of a language into one file",
+        ),
+        (
+            "[[texts]]",
+            '[[parts]]\nspace = "./toy.safetensors"\nwords = 1\n[[texts]]',
+            "two parts of 'small' use a space named 'toy'",
+        ),
+    ],
+)
+def test_a_build_file_that_makes_no_sense_is_refused(folder, old, new, message):
+    with pytest.raises(ConfigError, match=message):
+        made(folder, change=lambda text: text.replace(old, new))
+
+
+def test_a_missing_file_is_named_before_any_work(folder):
+    (folder / "words.md").unlink()
+    with pytest.raises(StorageError, match=r"cannot read .*words\.md"):
+        made(folder)
+
+
+def test_the_command_prints_the_size_of_each_file(folder):
+    out = folder / "out"
+    result = CliRunner().invoke(app, ["build", str(folder / "small.toml"), "--out", str(out)])
+    assert result.exit_code == 0
+    printed = dict(line.split("\t") for line in result.stdout.splitlines()[1:])
+    sizes = {p.relative_to(out).as_posix(): p.stat().st_size for p in out.rglob("*.*")}
+    assert {name: int(printed[name].replace(",", "")) for name in sizes} == sizes
+    assert f"in {out}." in result.stderr
