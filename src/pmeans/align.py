@@ -253,8 +253,7 @@ def _read(numbers: Array, scale: Array | None) -> Array:
     """Return a stored matrix as float32; what is none is returned as it is."""
     if numbers.dtype == np.float16:
         return numbers.astype(np.float32)
-    scaled = scale is not None and scale.dtype == np.float32 and scale.shape == numbers.shape[:1]
-    if scale is None or not scaled or numbers.ndim != 2 or numbers.dtype != np.int8:
+    if scale is None or numbers.ndim != 2 or scale.shape != numbers.shape[:1]:
         return numbers
     with np.errstate(over="ignore", invalid="ignore"):
         return numbers * scale[:, None]

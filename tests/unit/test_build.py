@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from pmeans import WordSpace, models, save_space
 from pmeans.cli.main import app
-from pmeans.errors import ConfigError, StorageError
+from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.training.build import Build
 
 PAIRS = [
@@ -162,6 +162,20 @@ def test_a_missing_file_is_named_before_any_work(folder):
     (folder / "words.md").unlink()
     with pytest.raises(StorageError, match=r"cannot read .*words\.md"):
         made(folder)
+
+
+def test_a_folder_that_is_no_encoder_is_refused_before_any_work(folder):
+    (folder / "out").mkdir()
+    (folder / "toy.safetensors").unlink()
+    with pytest.raises(InputError, match="exists and is no encoder"):
+        made(folder)
+
+
+def test_a_failed_build_leaves_nothing_behind(folder):
+    before = sorted(folder.iterdir())
+    with pytest.raises(StorageError, match="no file"):
+        made(folder, change=lambda text: text.replace("pairs.tsv", "gone.tsv"))
+    assert sorted(folder.iterdir()) == before
 
 
 def test_the_command_prints_the_size_of_each_file(folder):

@@ -169,12 +169,13 @@ class Build:
             The number of bytes of each file, by its path within the folder.
         """
         written = _read(self.card) if self.card else ""
-        encoder = self.encoder(progress)
+        # The folder comes first: one that cannot be written should not cost minutes of fitting.
         with models.replacing(folder) as new:
+            encoder = self.encoder(progress)
             models.write(encoder, new)
             rendered = render(encoder, written, self.materials, _sizes(new))
             (new / CARD).write_text(rendered, encoding="utf-8")
-            (new / CHECKSUMS).write_text(checksums(new), encoding="utf-8")
+            (new / CHECKSUMS).write_text(_checksums(new), encoding="utf-8")
             sizes = _sizes(new)
         progress(1.0, "done")
         return sizes
@@ -213,14 +214,12 @@ class Build:
         return [words[i] for i in order[:n].tolist()]
 
 
-def checksums(folder: Path) -> str:
-    """Return a line a file of a folder, as ``sha256sum --check`` reads it; none for itself."""
-    lines = []
-    for name in sorted(_sizes(folder)):
-        if name != CHECKSUMS:
-            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            lines.append(f"{digest}  {name}\n")
-    return "".join(lines)
+def _checksums(folder: Path) -> str:
+    """Return a line for each file of a folder, as ``sha256sum --check`` reads it."""
+    digests = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in _sizes(folder)
+    }
+    return "".join(f"{digest}  {name}\n" for name, digest in digests.items())
 
 
 def _sizes(folder: Path) -> dict[str, int]:
