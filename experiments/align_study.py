@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import Part, PowerMeanEncoder, Recipe
-from pmeans.align import Alignment, Fit, Products
+from pmeans.align import Alignment
+from pmeans.align_fit import Fit, Products
 from pmeans.evaluation import tasks
 from pmeans.evaluation.protocols import evaluate
 from pmeans.output import unit_rows

@@ -1,25 +1,15 @@
-"""Alignment: one linear map a language that brings whole sentence vectors to the pivot's.
+"""Alignment: one linear map a language that brings whole sentence vectors into one space.
 
-The map is fitted in closed form on parallel text, after the z-norm, for all powers and spaces at
-once: a column of the result may draw on every column of the input. With X the rows of the language
-and Y those of the pivot:
-
-=============  =============================================================================
-``ridge``      W = argmin |XW - Y|² + penalty·|W|²; a lower rank is the best fit of that rank
-``cca``        X whitened, turned onto whitened Y, and given Y's covariance; a lower rank
-               keeps the directions that correlate most; the penalty is added to both covariances
-``procrustes`` the orthogonal W that brings XW nearest to Y; no penalty
-=============  =============================================================================
-
-A regression keeps only what it can predict, so ridge rows vary less than the pivot's; the other
-two keep the spread. ``docs/numerics.md`` has numbers, made by ``experiments/align_study.py``.
+The maps are fitted in closed form on parallel text (`pmeans.align_fit`), after the z-norm, for all
+powers and spaces at once: a column of the result may draw on every column of the input. That space
+is the pivot's own, whose rows then stay as they are, or one of directions that the languages
+share, into which the pivot is mapped as well.
 
 A map may be stored as float16 or int8. It is rounded when that is asked for, and multiplied in
 float32 as ever, so that what is saved and read back gives the same bits.
 
 There is no offset: the z-norm has taken the means away, and a sentence without a known word stays
-a zero row. The pivot's own rows are left as they are, so a classifier trained on them needs no
-change; for another language the map can be folded into a linear classifier's weights.
+a zero row. A map can be folded into a linear classifier's weights.
 """
 
 from __future__ import annotations
@@ -28,18 +18,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.spaces.edit import Precision
 from pmeans.spaces.store import map_tensors, write_tensors
 from pmeans.types import Array, Encoder, Floats
-
-Method = Literal["ridge", "cca", "procrustes"]
-Doubles = npt.NDArray[np.float64]
 
 BLOCK = 32
 """Rows that are multiplied together, always: the last bits of a product depend on their number."""
@@ -52,39 +39,11 @@ _LARGEST = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True)
-class Fit:
-    """How a map is fitted.
-
-    Attributes:
-        method: ``"ridge"``, ``"cca"`` or ``"procrustes"``.
-        penalty: Weight of the squared map against squared errors in z-scores.
-        rank: Keep the map as two factors of this rank; None keeps all of it.
-    """
-
-    method: Method = "ridge"
-    penalty: float = 300.0
-    rank: int | None = None
-
-    def check(self, dim: int) -> None:
-        """Raise an error if no map of ``dim`` columns can be fitted this way."""
-        if self.method not in get_args(Method):
-            raise InputError(f"no method {self.method!r}: take {', '.join(get_args(Method))}.")
-        if not (self.penalty > 0 and np.isfinite(self.penalty)):
-            raise InputError(f"penalty must be a number above 0, not {self.penalty}.")
-        if self.rank is not None and not 1 <= self.rank <= dim:
-            raise InputError(f"rank {self.rank} is not within 1 and {dim}, the number of columns.")
-
-    def __str__(self) -> str:
-        penalty = "" if self.method == "procrustes" else f", penalty {self.penalty:g}"
-        return f"{self.method}{penalty}" + (f", rank {self.rank}" if self.rank else "")
-
-
-@dataclass(frozen=True)
 class LanguageMap:
     """What the rows of a language are multiplied by, and where it comes from.
 
     Attributes:
-        factors: One matrix (dim, dim) float32, or two of low rank, (dim, rank) and (rank, dim).
+        factors: One matrix (n_columns, dim) float32, or two, (n_columns, rank) and (rank, dim).
         origin: Method, settings and number of pairs, in words.
     """
 
@@ -94,11 +53,12 @@ class LanguageMap:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Fitted maps by language, and the language whose rows they lead to.
+    """Fitted maps by language.
 
     Attributes:
-        pivot: Its rows stay as they are.
-        maps: The maps of the other languages.
+        pivot: The language that the others were paired with. Without a map of its own its rows
+            stay as they are, and the others are mapped to its columns.
+        maps: The maps; all lead to the same number of columns.
         precision: How the maps are stored; `stored_as` has rounded them to it.
     """
 
@@ -106,16 +66,23 @@ class Alignment:
     maps: Mapping[str, LanguageMap]
     precision: Precision = "float32"
 
-    def apply(self, rows: Floats, lang: str, out: Floats | None = None) -> Floats:
-        """Return the rows of a language, (n, dim), in the pivot's space; ``out`` may be ``rows``.
+    @property
+    def dim(self) -> int:
+        """Columns of a mapped row."""
+        return next(fitted.factors[-1].shape[1] for fitted in self.maps.values())
 
-        A row depends on itself alone: neither the other rows nor its place changes a bit.
+    def apply(self, rows: Floats, lang: str, out: Floats | None = None) -> Floats:
+        """Return the mapped rows of a language, (n, dim), from (n, n_columns).
+
+        Where a map keeps the number of columns, ``out`` may be ``rows``. A row depends on itself
+        alone: neither the other rows nor its place changes a bit.
         """
         factors = self._factors(lang)
-        if not factors:
-            return rows
         if out is None:
-            out = np.empty_like(rows)
+            out = np.empty((len(rows), self.dim), dtype=np.float32)
+        if not factors:
+            out[:] = rows
+            return out
         block = np.zeros((BLOCK, rows.shape[1]), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
             n = min(BLOCK, len(rows) - start)
@@ -127,34 +94,52 @@ class Alignment:
         """Fold a map into a linear classifier, so that it takes rows without the map.
 
         Args:
-            weights: Of a classifier trained on the pivot's rows, (n_classes, dim).
+            weights: Of a classifier trained on mapped rows, (n_classes, dim).
             lang: Language of the rows it is to take.
 
         Returns:
-            Its weights for that language, (n_classes, dim); the bias stays as it is.
+            Its weights for that language, (n_classes, n_columns); the bias stays as it is.
         """
         for factor in reversed(self._factors(lang)):
             weights = weights @ factor.T
         return weights
 
     def extended(
-        self, encoder: Encoder, pairs: Iterable[tuple[str, str]], pivot: str, lang: str, fit: Fit
+        self, encoder: Encoder, pairs: Mapping[str, Iterable[tuple[str, str]]], fit: Fit
     ) -> Alignment:
-        """Return an alignment with another map; `PowerMeanEncoder.fit_alignment` says more."""
-        if pivot != self.pivot or lang == self.pivot:
-            raise InputError(
-                f"cannot align {lang!r} to {pivot!r}: this alignment leads other languages to "
-                f"its pivot {self.pivot!r}."
-            )
-        sums = Products(encoder.dim)
+        """Return an alignment with more maps; `PowerMeanEncoder.fit_alignment` says more."""
         fit.check(encoder.dim)
+        shared = self.maps.get(self.pivot)
+        if self.maps and (shared is not None) != (fit.method == "canonical"):
+            raise InputError(
+                f"cannot add a language by {fit.method!r}: the maps there are lead to "
+                + ("canonical directions" if shared else "the columns of the pivot")
+                + ", and all must lead to the same."
+            )
+        sums = {lang: self._sums(encoder, found, lang) for lang, found in pairs.items()}
+        maps = dict(self.maps)
+        for lang, each in sums.items():
+            origin = f"{fit}, {each.count} pairs"
+            if fit.method != "canonical":
+                maps[lang] = LanguageMap(to_pivot(each, fit), origin)
+                continue
+            if shared is None:
+                shared = LanguageMap((canonical_pivot(sums, fit),), f"{fit} with {', '.join(sums)}")
+                maps[self.pivot] = shared
+            factor = to_canonical(each, shared.factors[0], fit.penalty)
+            maps[lang] = LanguageMap((factor,), origin)
+        # A map that joins others is stored as they are.
+        return Alignment(self.pivot, maps).stored_as(self.precision)
+
+    def _sums(self, encoder: Encoder, pairs: Iterable[tuple[str, str]], lang: str) -> Products:
+        if lang == self.pivot:
+            raise InputError(f"{lang!r} is the pivot, and cannot be aligned to itself.")
+        sums = Products(encoder.dim)
         source = iter(pairs)
         while chunk := list(islice(source, CHUNK)):
             firsts, seconds = _sides(chunk)
-            sums.add(encoder.encode(seconds, lang=lang), encoder.encode(firsts, lang=pivot))
-        # A map that joins others is stored as they are.
-        joined = Alignment(pivot, {**self.maps, lang: sums.solve(fit)})
-        return joined.stored_as(self.precision)
+            sums.add(encoder.encode(seconds, lang=lang), encoder.encode(firsts, lang=self.pivot))
+        return sums
 
     def check_untouched(self, langs: Iterable[str]) -> None:
         """Raise an error if the z-norm of an aligned language is about to change."""
@@ -186,7 +171,7 @@ class Alignment:
 
     @classmethod
     def load(cls, path: str | Path, dim: int) -> Alignment:
-        """Read what `save` wrote, and check that it fits rows of ``dim`` columns."""
+        """Read what `save` wrote, and check that it maps rows of ``dim`` columns."""
         tensors, metadata = map_tensors(path)
         if metadata.get("format") != _FORMAT or "pivot" not in metadata:
             raise FormatError(f"{path}: not an alignment.")
@@ -204,19 +189,22 @@ class Alignment:
                 for i in range(2)
                 if f"map.{lang}.{i}" in tensors
             )
-            if not _lead(factors, dim):
+            if not _lead_from(dim, factors):
                 raise FormatError(f"{path}: the map of {lang!r} does not fit {dim} columns.")
             maps[lang] = LanguageMap(factors, origin)
+        widths = {fitted.factors[-1].shape[1] for fitted in maps.values()}
+        if len(widths) != 1 or (metadata["pivot"] not in maps and widths != {dim}):
+            raise FormatError(f"{path}: its maps lead to different columns: {sorted(widths)}.")
         return cls(metadata["pivot"], maps, precision)  # type: ignore[arg-type]
 
     def _factors(self, lang: str) -> tuple[Floats, ...]:
-        if lang == self.pivot:
+        if lang not in self.maps and lang == self.pivot:
             return ()
         if lang not in self.maps:
-            fitted = ", ".join(map(repr, (self.pivot, *self.maps)))
+            fitted = ", ".join(map(repr, {self.pivot: None, **self.maps}))
             raise LanguageError(
                 f"the alignment has no map for {lang!r} (it has: {fitted}). Fit one on parallel "
-                f"text: encoder.fit_alignment(pairs, {self.pivot!r}, {lang!r})."
+                f"text: encoder.fit_alignment({{{lang!r}: pairs}}, pivot={self.pivot!r})."
             )
         return self.maps[lang].factors
 
@@ -259,13 +247,14 @@ def _read(numbers: Array, scale: Array | None) -> Array:
         return numbers * scale[:, None]
 
 
-def _lead(factors: tuple[Array, ...], dim: int) -> bool:
-    """Whether matrices lead from ``dim`` columns to ``dim`` columns."""
+def _lead_from(dim: int, factors: tuple[Array, ...]) -> bool:
+    """Whether matrices can be multiplied to rows of ``dim`` columns, one after the other."""
     if not factors or any(f.ndim != 2 or f.dtype != np.float32 for f in factors):
         return False
-    inner = all(a.shape[1] == b.shape[0] for a, b in pairwise(factors))
-    outer = factors[0].shape[0] == dim == factors[-1].shape[1]
-    return inner and outer and all(bool(np.isfinite(f).all()) for f in factors)
+    fits = factors[0].shape[0] == dim and all(
+        a.shape[1] == b.shape[0] for a, b in pairwise(factors)
+    )
+    return fits and all(bool(np.isfinite(f).all()) for f in factors)
 
 
 def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -273,74 +262,3 @@ def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
         if isinstance(pair, str) or len(pair) != 2:
             raise InputError(f"expected pairs of two sentences, got {pair!r}.")
     return [first for first, _ in pairs], [second for _, second in pairs]
-
-
-class Products:
-    """What a map is computed from, summed over blocks of pairs in float64.
-
-    Sums of several texts may be added up: a choice of texts needs no second pass.
-    """
-
-    def __init__(self, dim: int) -> None:
-        self.count = 0
-        self.xx: Doubles = np.zeros((dim, dim))
-        self.xy: Doubles = np.zeros((dim, dim))
-        self.yy: Doubles = np.zeros((dim, dim))
-
-    def add(self, x: Floats, y: Floats) -> None:
-        """Take in the rows of both sides, (n, dim); a pair with a zero row is left out."""
-        if x.shape != y.shape:
-            raise InputError(f"the two sides of the pairs differ: {x.shape} and {y.shape}.")
-        known = x.any(axis=1) & y.any(axis=1)
-        left, right = x[known].astype(np.float64), y[known].astype(np.float64)
-        self.count += len(left)
-        self.xx += left.T @ left
-        self.xy += left.T @ right
-        self.yy += right.T @ right
-
-    def solve(self, fit: Fit) -> LanguageMap:
-        """Return the map from x to y."""
-        dim = len(self.xx)
-        fit.check(dim)
-        if self.count < dim:
-            raise InputError(
-                f"{self.count:,} pairs with known words on both sides are too few for a map of "
-                f"{dim:,} columns: give at least {dim:,}, better ten times as many."
-            )
-        left, right = _SOLVERS[fit.method](self, fit)
-        factors = (left @ right,) if fit.rank is None else (left, right)
-        origin = f"{fit}, {self.count} pairs"
-        return LanguageMap(tuple(factor.astype(np.float32) for factor in factors), origin)
-
-
-def _ridge(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
-    dim = len(sums.xx)
-    solved: Array = np.linalg.solve(sums.xx + fit.penalty * np.eye(dim), sums.xy)
-    if fit.rank is None:
-        return solved, np.eye(dim)
-    # Reduced-rank regression: keep the directions of Y that the fit explains most of.
-    _, directions = np.linalg.eigh(sums.xy.T @ solved)
-    kept = directions[:, ::-1][:, : fit.rank]
-    return solved @ kept, kept.T
-
-
-def _cca(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
-    whiten, _ = _roots(sums.xx, fit.penalty)
-    whiten_y, colour_y = _roots(sums.yy, fit.penalty)
-    u, _, vt = np.linalg.svd(whiten @ sums.xy @ whiten_y)
-    return whiten @ u[:, : fit.rank], vt[: fit.rank] @ colour_y
-
-
-def _procrustes(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
-    u, _, vt = np.linalg.svd(sums.xy)
-    return u[:, : fit.rank], vt[: fit.rank]
-
-
-_SOLVERS = {"ridge": _ridge, "cca": _cca, "procrustes": _procrustes}
-
-
-def _roots(covariance: Doubles, penalty: float) -> tuple[Doubles, Doubles]:
-    """Return the inverse square root and the square root of a matrix, (dim, dim) each."""
-    values, vectors = np.linalg.eigh(covariance)
-    roots = np.sqrt(np.maximum(values, 0) + penalty)
-    return (vectors / roots) @ vectors.T, (vectors * roots) @ vectors.T

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from pmeans import kernels
-from pmeans.align import Alignment, Fit, Method
+from pmeans.align import Alignment
+from pmeans.align_fit import Fit, Method
 from pmeans.batching import CHUNK, LONG_CHUNK, chunks
 from pmeans.coverage import Coverage, count_words
 from pmeans.errors import InputError, LanguageError, NotFittedError
@@ -67,8 +68,10 @@ class PowerMeanEncoder:
         widths = [self.spaces[part.space].dim * len(part.powers) for part in recipe.parts]
         ends = np.cumsum(widths).tolist()
         self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
-        self.dim: int = ends[-1]
-        """Number of columns of a row: the sum over parts of powers times dimensions."""
+        self._width: int = ends[-1]
+        self.dim: int = alignment.dim if alignment else self._width
+        """Number of columns of a row: those of the alignment, where it has canonical directions,
+        otherwise the sum over parts of powers times dimensions."""
 
     @property
     def name(self) -> str:
@@ -229,7 +232,7 @@ class PowerMeanEncoder:
             for code, which in self._by_language(texts, langs):
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
-                rows = np.empty((len(which), self.dim), dtype=np.float32)
+                rows = np.empty((len(which), self._width), dtype=np.float32)
                 batches = self._encode_language([texts[i] for i in which], code, None, rows, None)
                 for part, columns, batch in zip(parts, self._columns, batches, strict=True):
                     part.add(rows[batch.known > 0, columns])
@@ -244,25 +247,26 @@ class PowerMeanEncoder:
 
     def fit_alignment(
         self,
-        pairs: Iterable[tuple[str, str]],
-        first: str,
-        second: str,
+        pairs: Mapping[str, Iterable[tuple[str, str]]],
         *,
-        method: Method = "ridge",
-        penalty: float = 300.0,
+        pivot: str,
+        method: Method = "canonical",
+        penalty: float = 3000.0,
         rank: int | None = None,
     ) -> PowerMeanEncoder:
-        """Fit a map of one language's rows into another's, and return an encoder that has it.
+        """Fit maps of several languages' rows into one space, and return an encoder that has them.
 
-        Maps of other languages into the same pivot are kept, so calls may follow each other.
+        Maps of other languages are kept: a later call adds a language to the same space.
 
         Args:
-            pairs: Sentences that mean the same; those with an unknown side are left out.
-            first: Language of the first of each pair, the pivot: its rows stay as they are.
-            second: Language of the second, which is mapped.
-            method: ``"ridge"``, ``"cca"`` or ``"procrustes"``; `pmeans.align` says more.
-            penalty: Weight of the squared map against squared errors in z-scores.
-            rank: Keep the map as two factors of this rank; None keeps all of it.
+            pairs: For each language its pairs, a sentence of the pivot and one of the language
+                that mean the same; those with an unknown side are left out.
+            pivot: The language that all are paired with.
+            method: ``"canonical"``, ``"ridge"``, ``"cca"`` or ``"procrustes"``; see
+                `pmeans.align_fit`.
+            penalty: Added to sums over pairs of squared z-scores.
+            rank: Columns to keep with ``"canonical"``, otherwise the rank of the maps; None for
+                all.
         """
         if self.recipe.znorm != "per_language":
             raise InputError(
@@ -270,8 +274,10 @@ class PowerMeanEncoder:
                 f"{self.recipe.znorm!r}: set it to 'per_language' and fit it first."
             )
         plain = PowerMeanEncoder(self.recipe, self.spaces, self.znorm)
-        alignment = self.alignment or Alignment(first, {})
-        alignment = alignment.extended(plain, pairs, first, second, Fit(method, penalty, rank))
+        alignment = self.alignment or Alignment(pivot, {})
+        if alignment.pivot != pivot:
+            raise InputError(f"the pivot of this alignment is {alignment.pivot!r}, not {pivot!r}.")
+        alignment = alignment.extended(plain, pairs, Fit(method, penalty, rank))
         return PowerMeanEncoder(self.recipe, self.spaces, self.znorm, alignment)
 
     def _rows(
@@ -291,7 +297,8 @@ class PowerMeanEncoder:
         if out is None and size is not None:
             out = np.empty((size, self.dim), dtype=np.float32)
         done = 0
-        straight = out is not None and (lang is None or isinstance(lang, str))
+        one = lang is None or isinstance(lang, str)
+        straight = out is not None and one and self.alignment is None
         for chunk, langs in chunks(texts, lang, LONG_CHUNK if straight else CHUNK):
             rows = (
                 np.empty((len(chunk), self.dim), dtype=np.float32)
@@ -325,11 +332,12 @@ class PowerMeanEncoder:
         for code, which in self._by_language(texts, langs):
             statistics = self.znorm.for_language(code) if self.znorm else None
             whole = len(which) == len(texts)
-            rows = out if whole else np.empty((len(which), self.dim), dtype=np.float32)
+            straight = whole and self.alignment is None
+            rows = out if straight else np.empty((len(which), self._width), dtype=np.float32)
             chosen = texts if whole else [texts[i] for i in which]
             self._encode_language(chosen, code, statistics, rows, n_threads)
             if self.alignment:
-                self.alignment.apply(rows, code, out=rows)
+                rows = self.alignment.apply(rows, code, out=out if whole else None)
             if not whole:
                 out[which] = rows
 

@@ -59,10 +59,11 @@ def encoders(draw):
     statistics = Statistics(floats(dim), np.abs(floats(dim)) + np.float32(0.1), 9)
     key = "de" if recipe.znorm == "per_language" else SHARED
     znorm = ZNorm(recipe.znorm, {key: statistics}) if recipe.znorm != "none" else None
-    factors = draw(st.sampled_from([(), (floats(dim, dim),), (floats(dim, 2), floats(2, dim))]))
+    maps = [(), (floats(dim, dim),), (floats(dim, 2), floats(2, dim)), (floats(dim, 3),)]
+    factors = draw(st.sampled_from(maps))
     alignment = Alignment("en", {"de": LanguageMap(factors, "")}) if factors else None
-    classifier = floats(len(CLASSES), dim), floats(len(CLASSES))
-    return PowerMeanEncoder(recipe, named, znorm, alignment), *classifier
+    encoder = PowerMeanEncoder(recipe, named, znorm, alignment)
+    return encoder, floats(len(CLASSES), encoder.dim), floats(len(CLASSES))
 
 
 def rounding(encoder, weights, sentence):

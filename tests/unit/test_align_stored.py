@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pmeans.align import Alignment, Fit, LanguageMap
+from pmeans.align import Alignment, LanguageMap
+from pmeans.align_fit import Fit
 from pmeans.errors import FormatError, InputError
 from pmeans.spaces.store import map_tensors, write_tensors
 
@@ -63,7 +64,8 @@ def test_a_map_that_joins_others_is_stored_as_they_are():
             return np.array([[float(len(s)), len(s) % 3] for s in sentences], dtype=np.float32)
 
     first = alignment(random(2, 2)).stored_as("float16")
-    both = first.extended(Rows(), [("a", "bb"), ("cc", "c"), ("d", "eee")], "en", "fr", Fit())
+    pairs = {"fr": [("a", "bb"), ("cc", "c"), ("d", "eee")]}
+    both = first.extended(Rows(), pairs, Fit("ridge"))
     assert both.precision == "float16"
     (factor,) = both.maps["fr"].factors
     np.testing.assert_array_equal(factor, factor.astype(np.float16))

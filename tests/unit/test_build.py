@@ -138,7 +138,7 @@ def test_two_parts_may_share_a_packed_space(folder):
     [
         ("words = 3", "wordz = 3", "unknown key 'wordz'. Did you mean 'words'"),
         ('precision = "int8"', 'precision = "int4"', "'int4' is not one of"),
-        ('"ridge"', '"svd"', "'svd' is not one of 'ridge', 'cca', 'procrustes'"),
+        ('"ridge"', '"svd"', "'svd' is not one of 'canonical', 'ridge'"),
         ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
         ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),
         (

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal
 
 from pmeans import config
-from pmeans.align import Fit
+from pmeans.align_fit import Fit
 from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.evaluation.tasks import Task, find, from_toml
 from pmeans.experiments import published

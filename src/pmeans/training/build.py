@@ -41,7 +41,7 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import config, models
-from pmeans.align import Fit
+from pmeans.align_fit import Fit
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
 from pmeans.recipe import Part, Recipe

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pmeans.align import Fit
+from pmeans.align_fit import Fit
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError
 from pmeans.training.corpus import PairFile
@@ -16,12 +16,12 @@ from pmeans.training.corpus import PairFile
 def fit_on_pairs(
     encoder: PowerMeanEncoder, files: Sequence[PairFile], align: Fit | None = None
 ) -> PowerMeanEncoder:
-    """Fit the z-norm of every language, and the maps to the first.
+    """Fit the z-norm of every language, and the maps into one space.
 
     Args:
         encoder: With a z-norm per language that is not fitted yet.
         files: Their training pairs are used. All have the same first language, the pivot.
-        align: How the second languages are mapped to the pivot; None leaves them as they are.
+        align: How the languages are mapped; None leaves them as they are.
 
     Returns:
         The encoder with what was fitted.
@@ -38,9 +38,7 @@ def fit_on_pairs(
         encoder = encoder.fit_znorm([pair.second for pair in found], lang=lang)
     if align is None:
         return encoder
-    for lang, found in pairs.items():
-        sides = ((pair.first, pair.second) for pair in found)
-        encoder = encoder.fit_alignment(
-            sides, pivot, lang, method=align.method, penalty=align.penalty, rank=align.rank
-        )
-    return encoder
+    sides = {lang: ((pair.first, pair.second) for pair in found) for lang, found in pairs.items()}
+    return encoder.fit_alignment(
+        sides, pivot=pivot, method=align.method, penalty=align.penalty, rank=align.rank
+    )

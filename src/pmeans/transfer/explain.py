@@ -206,7 +206,7 @@ def _pushes(
     """Return how far each token pushes along the weights, and whether a part knows it."""
     if encoder.alignment:
         weights = encoder.alignment.fold(weights[None], lang)[0]
-    means = np.zeros(encoder.dim)
+    means = np.zeros(len(weights))
     if encoder.znorm:
         statistics = encoder.znorm.for_language(lang)
         means, weights = statistics.mean.astype(np.float64), weights * statistics.factor

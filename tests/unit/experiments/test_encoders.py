@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pmeans.align import Fit
+from pmeans.align_fit import Fit
 from pmeans.errors import LanguageError, StorageError
 from pmeans.experiments.encoders import Shelf, digest
 from pmeans.experiments.plan import EncoderRow
