@@ -1,0 +1,111 @@
+"""An approximate index (usearch's HNSW graph), kept beside the matrix it was built from.
+
+``index.npy.usearch`` is a line of JSON, filled up to 256 bytes, and usearch's own bytes behind it,
+which are mapped. The line says the size and the time of change of the matrix: where they, or the
+version of usearch, are others now, the index is built anew, because a graph of other rows would
+answer without a sign that it is wrong. The graph holds rows in half precision and only proposes
+candidates; their cosines are computed from the matrix itself, as in `exact`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.files import replacing
+from pmeans.search.exact import ArrayRows, checked_queries, cosines, measured
+from pmeans.search.files import Index
+from pmeans.types import Floats, Ints
+
+_HEADER = 256
+_BLOCK = 4096  # rows added between two reports
+_CANDIDATES = 128
+"""Rows that the graph proposes for a query, at least: more are found with more, and slower."""
+
+
+class ApproximateIndex:
+    """Finds most of the rows that `top_k` finds, without looking at all of them."""
+
+    def __init__(
+        self, index: Index, report: Callable[[int, int], object] = lambda done, total: None
+    ) -> None:
+        """Open the approximate index of a matrix, or build and save it if there is none for it.
+
+        Args:
+            index: A ``.npy``: rows of a Parquet file cannot be read one by one.
+            report: Called with the rows added and their number while the index is built.
+        """
+        usearch = _usearch()
+        if not isinstance(index.rows, ArrayRows):
+            raise InputError(
+                f"no approximate search in {str(index.path)!r}: embed into a .npy, or leave out "
+                "--approximate."
+            )
+        self._rows = index.rows
+        self.path = Path(f"{index.path}.usearch")
+        stat = index.path.stat()
+        stamp = {
+            "rows": f"{stat.st_size} bytes of {stat.st_mtime_ns} ns",
+            "usearch": usearch.__version__,
+        }
+        header = json.dumps(stamp).encode().ljust(_HEADER - 1) + b"\n"
+        if not _begins_with(self.path, header):
+            graph = _build(usearch.index, self._rows, report)
+            with replacing(self.path) as file:
+                file.write(header)
+                file.write(graph)
+        self._mapped = np.memmap(self.path, mode="r")[_HEADER:]
+        self._graph = usearch.index.Index.restore(self._mapped, view=True)
+
+    def top_k(self, queries: Floats, k: int = 10) -> tuple[Ints, Floats]:
+        """Find most of the rows with the largest cosine; arguments and answer as of `top_k`."""
+        units = checked_queries(queries, self._rows.shape[1], k)
+        found = np.full((len(units), k), -1, dtype=np.int64)
+        scores = np.full((len(units), k), -np.inf, dtype=np.float32)
+        n_candidates = min(max(2 * k, _CANDIDATES), len(self._graph))
+        self._graph.expansion_search = n_candidates
+        for i in np.flatnonzero(units.any(axis=1)) if n_candidates else ():
+            proposed = np.sort(self._graph.search(units[i], n_candidates).keys.astype(np.int64))
+            rows, _ = measured(self._rows.array[proposed], 0)
+            exact = cosines(np.broadcast_to(units[i], rows.shape), rows)
+            order = np.argsort(-exact, kind="stable")[:k]
+            found[i, : len(order)], scores[i, : len(order)] = proposed[order], exact[order]
+        return found, scores
+
+
+def _build(usearch: Any, rows: ArrayRows, report: Callable[[int, int], object]) -> bytes:
+    graph = usearch.Index(ndim=rows.shape[1], metric="cos", dtype="f16")
+    first = 0
+    for block in rows.blocks(_BLOCK):
+        report(first, len(rows.array))
+        values, lengths = measured(block, first)
+        able = np.flatnonzero(lengths)  # a row of zeros has no direction, and is never found
+        # Of length 1, because half precision holds no number beyond 65504.
+        graph.add(first + able, values[able] / lengths[able, None])
+        first += len(block)
+    return graph.save()
+
+
+def _begins_with(path: Path, header: bytes) -> bool:
+    if not os.access(path, os.R_OK):
+        return False
+    with open(path, "rb") as file:
+        return file.read(_HEADER) == header
+
+
+def _usearch() -> Any:
+    try:
+        import usearch
+        import usearch.index
+    except ImportError:
+        raise InputError(
+            "approximate search needs usearch: pip install 'pmeans[search]', or leave out "
+            "--approximate."
+        ) from None
+    return usearch

@@ -1,0 +1,142 @@
+"""Open what ``pmeans embed`` wrote: rows to search in, and the texts they were made of."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pmeans.embedding import Fields, open_source
+from pmeans.embedding.parquet import require_pyarrow
+from pmeans.embedding.rows import Source
+from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.search.exact import ArrayRows, Rows
+from pmeans.types import Array
+
+_VECTORS = "embedding"
+_TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Index:
+    """Rows on disk, and where their texts are.
+
+    Attributes:
+        path: The file of the rows.
+        rows: Read block by block.
+        texts: A sentence for every row, if it is known where they are.
+    """
+
+    path: Path
+    rows: Rows
+    texts: Source | None = None
+
+    def texts_of(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the texts of some rows, nothing if they are not known.
+
+        The texts are read as a stream, and counted: memory does not grow with them.
+        """
+        if self.texts is None:
+            return {}
+        wanted, found, count = set(rows), {}, 0
+        for row in self.texts.rows(0, 0, 0):
+            if count in wanted:
+                found[count] = row.text or ""
+            count += 1
+        if count != self.rows.shape[0]:
+            raise FormatError(
+                f"there are {count:,} texts for the {self.rows.shape[0]:,} rows of "
+                f"{str(self.path)!r}: give the very file that was embedded."
+            )
+        return found
+
+
+def open_index(
+    path: str | Path, *, texts: str | Path | None = None, column: str | None = None
+) -> Index:
+    """Open rows to search in.
+
+    Args:
+        path: A matrix ``.npy``, or a ``.parquet`` with the vectors in the column ``embedding``.
+        texts: The file that was embedded, in any format that ``pmeans embed`` reads.
+        column: Where ``texts`` has the text or, without it, the ``.parquet`` itself;
+            ``"text"`` if not given.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise StorageError(f"no file {str(path)!r}.")
+    fields = Fields(column or _TEXT, on_error="skip")  # embed may have been told to skip, too
+    source = None if texts is None else open_source(texts, fields)
+    if path.suffix == ".npy":
+        if source is None and column is not None:
+            raise InputError(f"{str(path)!r} has no columns: name the file of texts with --texts.")
+        return Index(path, ArrayRows(_map(path)), source)
+    if path.suffix != ".parquet":
+        raise InputError(f"cannot search {str(path)!r}: it ends with neither .npy nor .parquet.")
+    rows = ParquetRows(path)
+    if source is None and (column is not None or _TEXT in rows.columns):
+        source = open_source(path, fields)
+    return Index(path, rows, source)
+
+
+def _map(path: Path) -> Array:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise FormatError(f"{str(path)!r} cannot be read as .npy: {error}.") from error
+    except OSError as error:
+        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+
+
+class ParquetRows:
+    """Vectors in a column of lists, which all have the same length."""
+
+    def __init__(self, path: Path) -> None:
+        require_pyarrow(path)
+        self._path = path
+        with self._open() as file:
+            self.columns: list[str] = file.schema_arrow.names
+            if _VECTORS not in self.columns:
+                raise FormatError(
+                    f"{path}: no column {_VECTORS!r} with vectors among "
+                    f"{', '.join(map(repr, self.columns))}.{did_you_mean(_VECTORS, self.columns)}"
+                )
+            first = next(file.iter_batches(1, columns=[_VECTORS]), None)
+            value = first.column(0)[0].as_py() if first is not None else []
+            if not isinstance(value, list):
+                kind = file.schema_arrow.field(_VECTORS).type
+                raise FormatError(f"{path}: the column {_VECTORS!r} holds {kind}, not vectors.")
+            self.shape: tuple[int, int] = (file.metadata.num_rows, len(value))
+
+    def blocks(self, n_rows: int) -> Iterator[Array]:
+        """Yield the vectors, checked."""
+        import pyarrow.compute
+
+        n_seen, dim = 0, self.shape[1]
+        with self._open() as file:
+            for batch in file.iter_batches(n_rows, columns=[_VECTORS]):
+                lists = batch.column(0)
+                lengths = pyarrow.compute.list_value_length(lists).fill_null(-1).to_numpy()
+                other = np.flatnonzero(lengths != dim)
+                if len(other):
+                    raise FormatError(
+                        f"{self._path}, row {n_seen + int(other[0]):,}: no vector of {dim} numbers."
+                    )
+                values = lists.flatten().to_numpy(zero_copy_only=False)
+                yield ArrayRows(values.reshape(len(lists), dim)).array
+                n_seen += len(lists)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[Any]:
+        import pyarrow
+        import pyarrow.parquet
+
+        try:
+            with pyarrow.parquet.ParquetFile(self._path) as file:
+                yield file
+        except (pyarrow.ArrowException, OSError) as error:
+            raise FormatError(f"{self._path}: cannot be read as Parquet: {error}") from error
