@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import build, convert, embed, evaluate, export, measure, show, spaces, train
+from pmeans.cli import build, convert, embed, evaluate, export, measure, search, show, spaces, train
 from pmeans.cli.console import say
 from pmeans.errors import PmeansError
 
@@ -52,6 +52,7 @@ convert.register(spaces.app)
 export.register(spaces.app)
 measure.register(spaces.app)
 embed.register(app)
+search.register(app)
 evaluate.register(app)
 show.register(evaluate.app)
 train.register(app)

@@ -1,0 +1,108 @@
+"""``pmeans search``: the sentences of a file nearest to a query, in whatever language."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from pmeans.cli.console import progress, say
+
+_HELP = """Find the rows of INDEX nearest in meaning to QUERY, by cosine.
+
+INDEX is what 'pmeans embed' wrote with the same model: a .npy, or a .parquet with the vectors in
+the column 'embedding'. Its rows may be in any language that the model covers.
+
+Prints rank, score, row number (from 0) and, where the texts are known, the text, with tabs between
+them; with --queries, the number of the query (from 0) comes first.
+"""
+_EXAMPLE = """\b
+Examples:
+  pmeans search news.npy "rising rents" --lang en --texts news.txt
+  pmeans search news.parquet --queries fragen.txt --lang de -k 3 --json
+"""
+_ONE_LINE = str.maketrans("\t\r\n", "   ")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("search", help=_HELP, epilog=_EXAMPLE)(search)
+
+
+def search(
+    index: Annotated[str, typer.Argument(metavar="INDEX", help="Where to look.")],
+    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="What to look for.")] = None,
+    *,
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Look for each line; '-' is standard input."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="What made INDEX.", show_default="the default model"),
+    ] = None,
+    lang: Annotated[str | None, typer.Option(metavar="CODE", help="Language of queries.")] = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="How many to find.")] = 10,
+    texts: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The sentences that were embedded.")
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column",
+            "--text-column",
+            metavar="NAME",
+            help="With the sentences, in --texts or in INDEX.",
+            show_default="text",
+        ),
+    ] = None,
+    approximate: Annotated[
+        bool,
+        typer.Option("--approximate", help="Faster, by an index kept beside INDEX; may miss rows."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON object for each query.")
+    ] = False,
+) -> None:
+    """Parse the command; `_HELP` is what it says of itself."""
+    from pmeans import models, search
+    from pmeans.embedding import open_source
+    from pmeans.errors import InputError
+
+    if (query is None) == (queries is None):
+        raise InputError("what to look for? Give either a query or --queries FILE.")
+    if query is not None and not query.strip():
+        raise InputError("the query is empty: say what to look for.")
+    if model is None:
+        raise InputError("which model made the index? Name it with --model.")
+    opened = search.open_index(index, texts=texts, column=column)
+    encoder = models.load(model)
+    graph = None
+    if approximate:
+        with progress("building the approximate index") as step:
+            graph = search.ApproximateIndex(
+                opened, lambda done, total: step(done, total, f"{done:,} rows")
+            )
+    rows = open_source(queries).rows(0, 0, 0) if queries is not None else ()
+    asked = [query] if query is not None else (row.text or "" for row in rows)
+    unknown = 0
+    found = search.find(encoder, opened, asked, lang=lang, k=k, approximate=graph)
+    for number, (wanted, hits) in enumerate(found):
+        unknown += not hits
+        ranked = list(enumerate(hits, 1))
+        if as_json:
+            listed = [{"rank": rank, **asdict(hit)} for rank, hit in ranked]
+            print(json.dumps({"query": wanted, "hits": listed}, ensure_ascii=False))
+            continue
+        for rank, hit in ranked:
+            cells = [str(rank), f"{hit.score:.4f}", str(hit.row)]
+            cells += [] if hit.text is None else [hit.text.translate(_ONE_LINE)]
+            print("\t".join(cells if query is not None else [str(number), *cells]))
+    if unknown and query is not None:
+        raise InputError(
+            f"nothing found: the model knows no word of {query!r}, or none of all rows."
+        )
+    if unknown:
+        say(f"warning: {unknown:,} queries found nothing: the model knows none of their words.")

@@ -1,0 +1,79 @@
+"""``pmeans search`` from end to end."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pmeans
+from pmeans.cli.main import app
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Embed three sentences with a space of two languages, and return how to search them."""
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    words = {"en": ["house", "dog"], "de": ["haus", "hund"]}
+    rows = np.array([[1, 0], [0, 1], [1, 0], [0, 1]], dtype=np.float32)
+    pmeans.save_space(pmeans.WordSpace.from_words("s", words, rows), tmp_path / "s.safetensors")
+    (tmp_path / "in.txt").write_text("house\n?\na dog\twith a house\n")
+
+    def invoke(*args, input=None):  # noqa: A002
+        return CliRunner().invoke(app, list(args), input=input)
+
+    made = invoke("embed", "s.safetensors", "in.txt", "--lang", "en", "--out", "in.npy")
+    assert made.exit_code == 0
+    return lambda *args, **kwargs: invoke(
+        "search", "in.npy", "--model", "s.safetensors", "--lang", "de", *args, **kwargs
+    )
+
+
+def test_rank_score_row_and_text_are_printed_between_tabs(run):
+    result = run("Haus", "--texts", "in.txt")
+    # The third sentence is min (0, 0), mean (.5, .5), max (1, 1): cosine 1.5 / sqrt(3 * 2.5).
+    assert result.stdout == "1\t1.0000\t0\thouse\n2\t0.5477\t2\ta dog with a house\n"
+    assert result.stderr == ""
+
+
+def test_without_texts_there_is_no_column_for_them(run):
+    assert run("haus", "-k", "1").stdout == "1\t1.0000\t0\n"
+
+
+def test_queries_of_a_file_are_numbered_and_unknown_ones_counted(run):
+    result = run("--queries", "-", "-k", "1", input="haus\n\nhund\n")
+    assert result.stdout == "0\t1\t1.0000\t0\n2\t1\t0.5477\t2\n"
+    assert result.stderr.startswith("warning: 1 queries found nothing")
+
+
+def test_json_has_a_line_for_every_query(run):
+    result = run("--queries", "-", "-k", "1", "--json", "--texts", "in.txt", input="haus\nzzz\n")
+    assert list(map(json.loads, result.stdout.splitlines())) == [
+        {"query": "haus", "hits": [{"rank": 1, "row": 0, "score": 1.0, "text": "house"}]},
+        {"query": "zzz", "hits": []},
+    ]
+
+
+def test_an_approximate_search_prints_the_same(run):
+    pytest.importorskip("usearch", reason="needs the extra [search]")
+    assert run("haus", "--approximate").stdout == run("haus").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "what to look for?"),
+        (["haus", "--queries", "in.txt"], "either a query or --queries"),
+        ([" "], "the query is empty"),
+        (["zzz"], "knows no word of 'zzz'"),
+        (["haus", "--lang", "fr"], "no language 'fr'"),
+        (["haus", "--texts", "absent.txt"], "no file 'absent.txt'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_1(args, message, run):
+    result = run(*args)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
