@@ -118,7 +118,8 @@ def test_vectors_of_a_parquet_are_found_across_row_groups(kind, tmp_path):
     assert top_k(EAST, index.rows, 4)[0].tolist() == [[2, 1, 0, 5]]
 
 
-def test_a_parquet_vector_of_another_length_is_named(tmp_path):
+def test_a_parquet_vector_of_another_length_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("pmeans.search.exact._BLOCK", 4)  # two rows a block
     path = write_parquet(tmp_path / "index.parquet", [[1.0, 0.0], [1.0, 0.0], [1.0], None])
     with pytest.raises(FormatError, match="row 2: no vector of 2 numbers"):
         top_k(EAST, open_index(path).rows)

@@ -21,7 +21,7 @@ from pmeans.errors import FormatError, InputError
 from pmeans.output import unit_rows
 from pmeans.types import Array, Floats, Ints
 
-_BLOCK = 1 << 22  # numbers of a block: 16 MB, few enough for a cache, enough for BLAS
+_BLOCK = 1 << 21  # numbers of a block: 8 MB, few enough for a cache, enough for BLAS
 _QUERIES = 1024  # answered in one pass
 _PAIRS = 1 << 21  # numbers of the rows that are compared again in one go
 _KINDS = ("float16", "float32", "float64", "int8")
@@ -147,7 +147,8 @@ def _scan(units: Floats, blocks: Iterable[Array], k: int) -> tuple[Ints, Floats]
         bound = best[:, -1]
         if k <= len(rows) and np.isneginf(bound).any():  # else all rows would be compared again
             bound = np.maximum(bound, np.partition(scores, -k, axis=1)[:, -k])
-        which, hits = np.nonzero(scores > (bound - slack)[:, None])
+        near = np.flatnonzero(scores > (bound - slack)[:, None])  # nonzero is slow on two axes
+        which, hits = np.divmod(near, len(rows))
         _merge(units, rows, which, hits, found, best, first)
         first += len(rows)
     return found, best
