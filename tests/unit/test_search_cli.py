@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import pmeans
+import pmeans.models
 from pmeans.cli.main import app
 
 
@@ -77,3 +77,13 @@ def test_a_mistake_is_one_line_and_exit_code_1(args, message, run):
     assert result.stderr.startswith("error: ")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_without_a_model_the_packages_own_is_asked_for(run, monkeypatch):
+    asked = []
+    load = pmeans.models.load
+    monkeypatch.setattr(
+        "pmeans.models.load", lambda name: asked.append(name) or load("s.safetensors")
+    )
+    assert CliRunner().invoke(app, ["search", "in.npy", "haus", "--lang", "de"]).exit_code == 0
+    assert asked == [None]

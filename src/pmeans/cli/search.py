@@ -75,8 +75,6 @@ def search(
         raise InputError("what to look for? Give either a query or --queries FILE.")
     if query is not None and not query.strip():
         raise InputError("the query is empty: say what to look for.")
-    if model is None:
-        raise InputError("which model made the index? Name it with --model.")
     opened = search.open_index(index, texts=texts, column=column)
     encoder = models.load(model)
     graph = None
