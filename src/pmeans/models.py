@@ -14,17 +14,14 @@ lies in ``default_model/`` beside this file; ``make default-model`` builds it.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from urllib.parse import quote
 
 from pmeans.align import Alignment
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, StorageError, did_you_mean
+from pmeans.errors import StorageError, did_you_mean
+from pmeans.files import replacing_folder
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.library import find_space, home, installed
 from pmeans.spaces.space import WordSpace
@@ -86,30 +83,9 @@ def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
         write(encoder, new)
 
 
-@contextlib.contextmanager
-def replacing(folder: str | Path) -> Iterator[Path]:
+def replacing(folder: str | Path) -> AbstractContextManager[Path]:
     """Open a temporary folder that takes the place of an encoder, or of nothing, on success."""
-    folder = Path(folder)
-    if folder.exists() and not (folder / _RECIPE).is_file():
-        raise InputError(f"{str(folder)!r} exists and is no encoder: choose another name.")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise StorageError(f"cannot write {str(folder)!r}: {error.strerror}.") from error
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-            os.replace(folder, old / "encoder")
-            os.replace(temporary, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    return replacing_folder(folder, _RECIPE, "encoder")
 
 
 def write(encoder: PowerMeanEncoder, folder: Path) -> None:
