@@ -17,12 +17,14 @@ if typing.TYPE_CHECKING:
     from pmeans.spaces.readers import read_space
     from pmeans.spaces.space import WordSpace
     from pmeans.spaces.store import open_space, save_space
+    from pmeans.transfer import TransferClassifier
 
 __all__ = [
     "Part",
     "PmeansError",
     "PowerMeanEncoder",
     "Recipe",
+    "TransferClassifier",
     "WordSpace",
     "__version__",
     "load",
@@ -36,6 +38,7 @@ _HOMES = {
     "PmeansError": "pmeans.errors",
     "PowerMeanEncoder": "pmeans.encoder",
     "Recipe": "pmeans.recipe",
+    "TransferClassifier": "pmeans.transfer",
     "WordSpace": "pmeans.spaces.space",
     "load": "pmeans.models",
     "open_space": "pmeans.spaces.store",

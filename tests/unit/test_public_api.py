@@ -3,8 +3,8 @@ import types
 import pmeans
 
 NAMES = {
-    "Part", "PmeansError", "PowerMeanEncoder", "Recipe", "WordSpace", "__version__", "load",
-    "open_space", "read_space", "save", "save_space",
+    "Part", "PmeansError", "PowerMeanEncoder", "Recipe", "TransferClassifier", "WordSpace",
+    "__version__", "load", "open_space", "read_space", "save", "save_space",
 }  # fmt: skip
 
 

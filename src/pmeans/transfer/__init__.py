@@ -1,1 +1,23 @@
-"""Train in one language, apply in another."""
+"""Train a classifier in one language, apply it in others.
+
+`classifier` is the whole: it encodes, learns (`selection`, `linear`, `calibration`), predicts and
+is stored (`storage`). `words` counts what the encoder does not know, `languages` tells languages
+apart, `scores` is what an evaluation finds.
+"""
+
+from pmeans.transfer.classifier import Predictions, TransferClassifier
+from pmeans.transfer.languages import identify
+from pmeans.transfer.scores import ClassScore, Evaluation
+from pmeans.transfer.state import Chosen
+from pmeans.transfer.words import UnknownWordsWarning, WordCount
+
+__all__ = [
+    "Chosen",
+    "ClassScore",
+    "Evaluation",
+    "Predictions",
+    "TransferClassifier",
+    "UnknownWordsWarning",
+    "WordCount",
+    "identify",
+]

@@ -1,0 +1,344 @@
+"""Train on labelled text of one language, predict in every language of the encoder.
+
+The encoder brings all languages to one space; a linear classifier of its rows is all that is
+trained. Whatever is chosen (powers, scaling, penalty, calibration) is chosen on training rows and
+folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T + bias``.
+
+`adapt` fits the z-norm of a language anew on its own unlabelled text. Such rows have mean 0 and
+deviation 1 over that text, while the training rows, under general statistics, have some other
+mean and deviation: those of their domain. So the rows of an adapted language are given the mean
+and deviation of the training rows, and it does not matter which languages are adapted and which
+are not. An alignment fitted before stays: it takes z-scores to z-scores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, NotFittedError
+from pmeans.spaces.space import ANY_LANGUAGE
+from pmeans.transfer import storage
+from pmeans.transfer.calibration import probabilities
+from pmeans.transfer.labels import (
+    Label,
+    pick,
+    read_labels,
+    read_languages,
+    read_targets,
+    read_texts,
+)
+from pmeans.transfer.rows import Rows
+from pmeans.transfer.scores import Evaluation, evaluation
+from pmeans.transfer.selection import learn
+from pmeans.transfer.state import Chosen, Fitted
+from pmeans.transfer.words import UnknownWordsWarning, WordCount
+from pmeans.types import Floats
+from pmeans.znorm import Moments
+
+_BLOCK = 4096
+_LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What is predicted for each row.
+
+    Attributes:
+        labels: A label each; None where the classifier is unsure; tuples if rows have several.
+        probabilities: Of the likeliest label, (n,); of each label of the tuple if there are
+            several.
+        empty: Which rows have no known word, so that only the shares of the classes speak, (n,).
+    """
+
+    labels: list[str | None] | list[tuple[str, ...]]
+    probabilities: list[float] | list[tuple[float, ...]]
+    empty: npt.NDArray[np.bool_]
+
+
+class TransferClassifier:
+    """A linear classifier that is trained in one language and applied in others."""
+
+    def __init__(
+        self,
+        encoder: PowerMeanEncoder,
+        *,
+        class_weight: Literal["balanced"] | None = None,
+        unsure: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Make a classifier that is to be fitted.
+
+        Args:
+            encoder: What turns text into rows.
+            class_weight: ``"balanced"`` lets all classes weigh the same.
+            unsure: Predict nothing (None) where the largest probability is below this.
+            seed: Of the sample and the folds; the same seed gives the same classifier.
+        """
+        if class_weight not in (None, "balanced"):
+            raise InputError(f"class_weight is 'balanced' or None, not {class_weight!r}.")
+        if unsure is not None and not 0 < unsure <= 1:
+            raise InputError(f"unsure is a probability above 0 and up to 1, not {unsure}.")
+        self.encoder = encoder
+        self.class_weight: Literal["balanced"] | None = class_weight
+        self.unsure = unsure
+        self.seed = seed
+        self._fitted: Fitted | None = None
+
+    @property
+    def fitted(self) -> Fitted:
+        """All that was learned, as arrays and names."""
+        if self._fitted is None:
+            raise NotFittedError("this classifier has learned nothing yet: call fit first.")
+        return self._fitted
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels, sorted."""
+        return self.fitted.classes
+
+    @property
+    def weights(self) -> Floats:
+        """Of the encoder's columns, (n_classes, dim); 0 where a power was not chosen."""
+        return self.fitted.weights
+
+    @property
+    def bias(self) -> Floats:
+        """What is added for each class, (n_classes,)."""
+        return self.fitted.bias
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return self.fitted.multi_label
+
+    @property
+    def chosen(self) -> Chosen:
+        """What cross-validation chose."""
+        return self.fitted.chosen
+
+    def weights_for(self, lang: str) -> tuple[Floats, Floats]:
+        """Return weights and bias for rows of a language as its encoder gives them.
+
+        They differ from ``weights`` and ``bias`` where the language was adapted.
+        """
+        fitted = self.fitted
+        if lang not in fitted.adapted:
+            return fitted.weights, fitted.bias
+        return fitted.weights * fitted.spread, fitted.bias + fitted.weights @ fitted.centre
+
+    def fit(
+        self,
+        texts: Iterable[str | None],
+        labels: Iterable[Label],
+        *,
+        lang: str | Iterable[str] | None = None,
+    ) -> Self:
+        """Learn from labelled text.
+
+        Args:
+            texts: Texts; those without a known word are left out.
+            labels: A label for each, or a collection of labels for each.
+            lang: Language of all, or one for each.
+        """
+        given = read_texts(texts)
+        all_labels = read_labels(labels, len(given))
+        codes = self._languages(lang, len(given))
+        x = self.encoder.encode(given, lang=codes)
+        known = np.flatnonzero(x.any(axis=1))
+        if not len(known):
+            raise InputError(
+                f"none of {len(given):,} texts has a known word: is the language right?"
+            )
+        x = x[known] if len(known) < len(x) else x
+        targets = read_targets([all_labels[i] for i in known])
+        if targets.multi_label and self.unsure is not None:
+            raise InputError("unsure is for one label a row: leave it out.")
+        moments = Moments(self.encoder.dim)
+        for start in range(0, len(x), _BLOCK):
+            moments.add(x[start : start + _BLOCK])
+        spread = moments.std.astype(np.float32)
+        rows = Rows(x, targets.y, len(targets.classes), self.class_weight == "balanced")
+        linear, trial = learn(self.encoder, rows, spread, np.random.default_rng(self.seed))
+        self._fitted = Fitted(
+            classes=targets.classes,
+            multi_label=targets.multi_label,
+            weights=linear.weights,
+            bias=linear.bias,
+            prior=rows.prior(),
+            centre=moments.mean.astype(np.float32),
+            spread=spread,
+            adapted=(),
+            chosen=Chosen(
+                method=rows.method,
+                penalty=trial.penalty,
+                powers=trial.candidate.powers,
+                scaling=trial.candidate.scaling,
+                columns=len(trial.candidate.columns),
+                measure=rows.measure,
+                score=trial.score,
+                rows=len(x),
+                empty=len(given) - len(x),
+            ),
+        )
+        words = WordCount()
+        words.add(self.encoder, given, codes)
+        _warn(words)
+        return self
+
+    def adapt(self, texts: Iterable[str | None], *, lang: str | None = None) -> Self:
+        """Fit the z-norm of a language anew on unlabelled text of the kind to be classified.
+
+        Give some hundred texts at least. Their classes should be mixed about as in training: the
+        mean of these rows is taken to be the mean of the training rows.
+        """
+        fitted, encoder = self.fitted, self.encoder
+        if encoder.recipe.znorm != "per_language":
+            raise InputError(
+                f"adapting needs a z-norm per language, and the encoder {encoder.name!r} has "
+                f"znorm = {encoder.recipe.znorm!r}."
+            )
+        if lang is not None and not isinstance(lang, str):
+            raise InputError("adapt one language at a time: lang is one code.")
+        given = [text for text in read_texts(texts) if text]
+        code = self._languages(lang, len(given))
+        # The alignment maps z-scores: it fits the new ones as it fitted those before, while an
+        # encoder by itself refuses, because it cannot know that the two are to be matched.
+        plain = PowerMeanEncoder(encoder.recipe, encoder.spaces, encoder.znorm)
+        znorm = plain.fit_znorm(given, lang=code).znorm
+        self.encoder = PowerMeanEncoder(encoder.recipe, encoder.spaces, znorm, encoder.alignment)
+        adapted = tuple(sorted({*fitted.adapted, str(code or ANY_LANGUAGE)}))
+        self._fitted = dataclasses.replace(fitted, adapted=adapted)
+        return self
+
+    def decision(
+        self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
+    ) -> Floats:
+        """Return how much speaks for each class, (n, n_classes): calibrated log odds."""
+        found = [block for _, _, block, _ in self._blocks(texts, lang)]
+        return np.concatenate([np.empty((0, len(self.classes)), np.float32), *found])
+
+    def predict_proba(
+        self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
+    ) -> Floats:
+        """Return the probability of each class, or of each label by itself, (n, n_classes)."""
+        return probabilities(self.decision(texts, lang=lang), self.multi_label)
+
+    def predict(
+        self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
+    ) -> list[str | None] | list[tuple[str, ...]]:
+        """Return a label for each text, None where unsure; tuples if rows have several."""
+        words = WordCount()
+        labels = self.classify(texts, lang=lang, words=words).labels
+        _warn(words)
+        return labels
+
+    def classify(
+        self,
+        texts: Iterable[str | None],
+        *,
+        lang: str | Iterable[str] | None = None,
+        words: WordCount | None = None,
+    ) -> Predictions:
+        """Return labels with their probabilities, and which texts have no known word.
+
+        Args:
+            texts: What to classify.
+            lang: Language of all, or one for each.
+            words: Counts known and unknown words, if given; instead of `predict`'s warning.
+        """
+        labels: list[Any] = []
+        sure: list[Any] = []
+        empty = [np.zeros(0, dtype=bool)]
+        for block, codes, decisions, without in self._blocks(texts, lang):
+            p = probabilities(decisions, self.multi_label)
+            named, likely = self._named(p)
+            labels += named
+            sure += likely
+            empty.append(without)
+            if words is not None:
+                words.add(self.encoder, block, codes)
+        return Predictions(labels, sure, np.concatenate(empty))
+
+    def evaluate(
+        self,
+        texts: Iterable[str | None],
+        labels: Iterable[Label],
+        *,
+        lang: str | Iterable[str] | None = None,
+    ) -> Evaluation:
+        """Compare predictions with labels; one that was not in training counts as wrong."""
+        given = read_texts(texts)
+        gold = read_labels(labels, len(given))
+        if isinstance(gold[0], str) == self.multi_label:
+            kind = "a list of labels" if self.multi_label else "one label, a str,"
+            raise InputError(
+                f"this classifier was trained with {kind} for each row; give the same."
+            )
+        words = WordCount()
+        found = self.classify(given, lang=lang, words=words)
+        _warn(words)
+        return evaluation(self.classes, gold, found.labels, found.empty, words)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the classifier with its encoder as one folder, whole or not at all."""
+        options = storage.Options(self.class_weight, self.unsure, self.seed)
+        storage.save(folder, self.encoder, self.fitted, options)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Open what `save` wrote."""
+        encoder, fitted, options = storage.load(folder)
+        loaded = cls(encoder, **dataclasses.asdict(options))
+        loaded._fitted = fitted
+        return loaded
+
+    def _languages(self, lang: str | Iterable[str] | None, n: int) -> str | list[str] | None:
+        if lang is None and len(self.encoder.languages) == 1:
+            return self.encoder.languages[0]
+        return read_languages(lang, n)
+
+    def _blocks(
+        self, texts: Iterable[str | None], lang: str | Iterable[str] | None
+    ) -> Iterator[tuple[list[str], str | list[str] | None, Floats, npt.NDArray[np.bool_]]]:
+        """Yield texts, their languages, their decisions, and which have no known word."""
+        fitted = self.fitted
+        given = read_texts(texts)
+        langs = self._languages(lang, len(given))
+        size = max(1, min(_BLOCK, _LARGEST // len(fitted.classes)))
+        for start in range(0, len(given), size):
+            block = given[start : start + size]
+            codes = pick(langs, np.arange(start, start + len(block)))
+            x = self.encoder.encode(block, lang=codes)
+            empty = ~x.any(axis=1)
+            of_row = codes if isinstance(codes, list) else [codes or ANY_LANGUAGE] * len(block)
+            adapted = np.isin(of_row, fitted.adapted)
+            x[adapted] = x[adapted] * fitted.spread + fitted.centre
+            decisions = x @ fitted.weights.T + fitted.bias
+            decisions[empty] = fitted.prior
+            yield block, codes, decisions, empty
+
+    def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
+        """Return the labels of probabilities, and the probabilities of these labels."""
+        if self.multi_label:
+            rows = [np.flatnonzero(row >= 0.5) for row in p]
+            labels = [tuple(self.classes[k] for k in row) for row in rows]
+            return labels, [tuple(p[i, row].tolist()) for i, row in enumerate(rows)]
+        best, largest = p.argmax(axis=1), p.max(axis=1)
+        threshold = self.unsure or 0.0
+        named = [self.classes[k] for k in best]
+        sure = largest >= threshold
+        return [n if s else None for n, s in zip(named, sure, strict=True)], largest.tolist()
+
+
+def _warn(words: WordCount) -> None:
+    for warning in words.warnings():
+        warnings.warn(warning, UnknownWordsWarning, stacklevel=3)

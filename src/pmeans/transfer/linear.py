@@ -1,0 +1,190 @@
+"""Linear classifiers: logistic regression for some classes, ridge regression for thousands.
+
+=============  ==============================================================================
+``logistic``   softmax over the classes, or a sigmoid for each label; scikit-learn's L-BFGS
+``ridge``      least squares on one-hot targets, in closed form: one factorisation serves all
+               classes, so that 10,000 of them cost little more than 100
+=============  ==============================================================================
+
+A penalty is relative: that fraction of the mean squared length of the centred rows, a row. So it
+means the same for any number of rows and columns and any scale of them, and one that was chosen
+on a sample serves for all rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.types import Array, Floats
+
+Method = Literal["logistic", "ridge"]
+ITERATIONS = 200
+_BLOCK = 8192
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A linear classifier: ``x @ weights.T + bias``.
+
+    Attributes:
+        weights: (n_classes, dim) float32.
+        bias: (n_classes,) float32.
+    """
+
+    weights: Floats
+    bias: Floats
+
+    def decide(self, x: Floats) -> Floats:
+        """Return a score for each row and class, (n, n_classes)."""
+        return x @ self.weights.T + self.bias
+
+
+def fit(
+    method: Method,
+    x: Floats,
+    y: Array,
+    n_classes: int,
+    penalty: float,
+    balanced: bool = False,
+    start: Linear | None = None,
+) -> Linear:
+    """Fit a classifier.
+
+    Args:
+        method: ``"logistic"`` or ``"ridge"``.
+        x: Rows, (n, dim).
+        y: The class of each row, (n,), all classes among them; or its labels, (n, n_classes) bool.
+        n_classes: Number of classes or labels.
+        penalty: Relative to the rows, see above.
+        balanced: Whether all classes weigh the same, however many rows they have.
+        start: Where logistic regression begins; it ends at the same place, but sooner.
+    """
+    if method == "ridge":
+        return ridge_path(x, y, n_classes, [penalty], balanced)[0]
+    absolute = penalty * _spread(x)
+    if y.ndim == 1:
+        return _logistic(x, y, absolute, balanced, start)
+    return _one_against_rest(x, y, absolute, balanced, start)
+
+
+def _spread(x: Floats) -> float:
+    """Return the mean squared length of the centred rows."""
+    mean = x.mean(axis=0, dtype=np.float64)
+    squares = float(np.einsum("ij,ij->", x, x, dtype=np.float64)) / len(x)
+    return max(squares - float(mean @ mean), 1e-12)
+
+
+def _logistic(x: Floats, y: Array, penalty: float, balanced: bool, start: Linear | None) -> Linear:
+    found = _scikit(x, y, penalty, balanced, start)
+    if len(found.coef_) > 1:
+        return Linear(found.coef_.astype(np.float32), found.intercept_.astype(np.float32))
+    # Two classes are one row of weights; halves of either sign give the same softmax.
+    weights, bias = found.coef_ / 2, found.intercept_ / 2
+    return Linear(
+        np.concatenate([-weights, weights]).astype(np.float32),
+        np.concatenate([-bias, bias]).astype(np.float32),
+    )
+
+
+def _scikit(x: Floats, y: Array, penalty: float, balanced: bool, start: Linear | None) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    classifier = LogisticRegression(
+        C=1 / (penalty * len(x)),
+        class_weight="balanced" if balanced else None,
+        max_iter=ITERATIONS,
+        tol=1e-3,  # of the gradient: finer changes no prediction, and takes three times as long
+        warm_start=True,
+    )
+    if start is not None:
+        two = len(start.weights) == 2
+        classifier.coef_ = start.weights[1:] * 2 if two else start.weights
+        classifier.intercept_ = start.bias[1:] * 2 if two else start.bias
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # as with tol
+        return classifier.fit(x, y)
+
+
+def _one_against_rest(
+    x: Floats, y: Array, penalty: float, balanced: bool, start: Linear | None
+) -> Linear:
+    weights = np.zeros((y.shape[1], x.shape[1]), dtype=np.float32)
+    bias = np.zeros(y.shape[1], dtype=np.float32)
+    for k, has in enumerate(y.T):
+        if has.any() and not has.all():
+            begin = None
+            if start is not None:
+                # As two classes are kept: halves, of which the second is looked at.
+                half = np.float32(0.5)
+                begin = Linear(start.weights[[k, k]] * half, start.bias[[k, k]] * half)
+            found = _scikit(x, has, penalty, balanced, begin)
+            weights[k], bias[k] = found.coef_[0], found.intercept_[0]
+        else:
+            bias[k] = log_odds((has.sum() + 1) / (len(has) + 2))
+    return Linear(weights, bias)
+
+
+def log_odds(p: Any) -> Any:
+    """Return what a sigmoid turns into p."""
+    return np.log(p) - np.log1p(-p)
+
+
+def ridge_path(
+    x: Floats, y: Array, n_classes: int, penalties: Sequence[float], balanced: bool = False
+) -> list[Linear]:
+    """Fit ridge regressions that differ in their penalty; the products are summed once."""
+    n, dim = x.shape
+    weight = row_weights(y, n_classes) if balanced else np.ones(n, dtype=np.float32)
+    total = float(weight.sum())
+    mean = (weight @ x) / np.float32(total)
+    sums, counts = _class_sums(x, y, n_classes, weight)
+    # Centred products, so that the bias is free of the penalty.
+    target = sums.T - np.outer(mean, counts)
+    gram = np.zeros((dim, dim))
+    for start in range(0, n, _BLOCK):
+        block = (x[start : start + _BLOCK] - mean) * np.sqrt(weight[start : start + _BLOCK, None])
+        gram += block.T @ block
+    scale = max(float(np.trace(gram)), 1e-12)  # of all rows together, as the loss is here
+    fitted = []
+    for penalty in penalties:
+        damped = gram.copy()
+        damped[np.diag_indices(dim)] += penalty * scale
+        weights = np.linalg.solve(damped, target).T.astype(np.float32)
+        fitted.append(Linear(weights, (counts / total - weights @ mean).astype(np.float32)))
+    return fitted
+
+
+def row_weights(y: Array, n_classes: int) -> Floats:
+    """Return weights of rows, (n,), by which all classes weigh the same."""
+    if y.ndim == 2:
+        raise InputError(
+            "class_weight='balanced' is for one label a row, or for few labels: with "
+            f"{n_classes:,} labels leave it out."
+        )
+    counts = np.bincount(y, minlength=n_classes)
+    present = np.count_nonzero(counts)
+    return (len(y) / present / np.maximum(counts, 1)).astype(np.float32)[y]
+
+
+def _class_sums(x: Floats, y: Array, n_classes: int, weight: Floats) -> tuple[Floats, Array]:
+    """Return the weighted sum of the rows of each class, (n_classes, dim), and its weight."""
+    if y.ndim == 2:
+        sums = np.zeros((n_classes, x.shape[1]), dtype=np.float32)
+        for start in range(0, len(x), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            sums += y[block].T.astype(np.float32) @ x[block]
+        return sums, y.sum(axis=0).astype(np.float64)
+    sums = np.zeros((n_classes, x.shape[1]), dtype=np.float32)
+    order = np.argsort(y, kind="stable")
+    borders = np.searchsorted(y[order], np.arange(n_classes + 1))
+    for k in range(n_classes):
+        rows = order[borders[k] : borders[k + 1]]
+        sums[k] = weight[rows] @ x[rows]
+    return sums, np.bincount(y, weights=weight, minlength=n_classes)

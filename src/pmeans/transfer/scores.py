@@ -1,0 +1,128 @@
+"""How good predictions are: the scores of an evaluation, as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pmeans.transfer.words import WordCount
+from pmeans.types import Array, Ints
+
+UNSURE = "(unsure)"
+"""Name of the last column of a confusion matrix."""
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """Precision, recall and F1 of one label, and how many rows have it."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores between 0 and 1, over ``rows`` rows.
+
+    Attributes:
+        rows: How many rows were evaluated.
+        accuracy: Share of rows that are right; several labels must all be right. A row the
+            classifier is unsure of is not right.
+        accuracy_sure: The same over the rows it is sure of; None if there are none.
+        macro_f1: Mean of F1 over the labels that occur, in the rows or among the predictions.
+        by_class: Scores of the labels of training and of those that only occur here.
+        confusion: How often each label (a row of it) was predicted as each class of training, or
+            not at all (its last column); labels and columns are named in ``confusion_rows`` and
+            ``confusion_columns``. None if rows have several labels.
+        confusion_rows: The labels of training, then those that only occur here.
+        confusion_columns: The labels of training, and `UNSURE`.
+        unseen: Labels that do not occur in training, and how often; they count as wrong.
+        unsure: Share of rows without a prediction.
+        empty: Share of rows without a known word, predicted by the shares of the classes alone.
+        words: Known and unknown words of each language.
+    """
+
+    rows: int
+    accuracy: float
+    accuracy_sure: float | None
+    macro_f1: float
+    by_class: tuple[ClassScore, ...]
+    confusion: Ints | None
+    confusion_rows: tuple[str, ...]
+    confusion_columns: tuple[str, ...]
+    unseen: Mapping[str, int]
+    unsure: float
+    empty: float
+    words: WordCount
+
+
+def evaluation(
+    classes: tuple[str, ...],
+    gold: Sequence[str] | Sequence[tuple[str, ...]],
+    predicted: Sequence[str | None] | Sequence[tuple[str, ...]],
+    empty: Array,
+    words: WordCount,
+) -> Evaluation:
+    """Score predictions against labels."""
+    multi_label = not isinstance(gold[0], str)
+    sets = [({g} if isinstance(g, str) else set(g)) for g in gold]
+    guesses = [(set() if p is None else {p} if isinstance(p, str) else set(p)) for p in predicted]
+    unseen = Counter(label for row in sets for label in sorted(row - set(classes)))
+    labels = (*classes, *sorted(unseen))
+    right = np.array([a == b for a, b in zip(sets, guesses, strict=True)])
+    unsure = np.array([p is None for p in predicted])
+    scores = _by_class(labels, sets, guesses)
+    occurring = {label for row in (*sets, *guesses) for label in row}
+    return Evaluation(
+        rows=len(sets),
+        accuracy=float(right.mean()),
+        accuracy_sure=float(right[~unsure].mean()) if not unsure.all() else None,
+        macro_f1=float(np.mean([s.f1 for s in scores if s.label in occurring] or [0.0])),
+        by_class=scores,
+        confusion=None if multi_label else _confusion(labels, classes, gold, predicted),
+        confusion_rows=labels,
+        confusion_columns=(*classes, UNSURE),
+        unseen=dict(unseen),
+        unsure=float(unsure.mean()),
+        empty=float(np.mean(empty)),
+        words=words,
+    )
+
+
+def _by_class(
+    labels: Sequence[str], sets: Sequence[set[str]], guesses: Sequence[set[str]]
+) -> tuple[ClassScore, ...]:
+    true = Counter(label for row in sets for label in row)
+    guessed = Counter(label for row in guesses for label in row)
+    hits = Counter(label for a, b in zip(sets, guesses, strict=True) for label in a & b)
+    return tuple(
+        ClassScore(
+            label,
+            hits[label] / max(guessed[label], 1),
+            hits[label] / max(true[label], 1),
+            2 * hits[label] / max(true[label] + guessed[label], 1),
+            true[label],
+        )
+        for label in labels
+    )
+
+
+def _confusion(
+    labels: Sequence[str],
+    classes: Sequence[str],
+    gold: Sequence[Any],
+    predicted: Sequence[Any],
+) -> Ints:
+    row = {label: i for i, label in enumerate(labels)}
+    column = {label: i for i, label in enumerate([*classes, None])}
+    table = np.zeros((len(labels), len(classes) + 1), dtype=np.int64)
+    for a, b in zip(gold, predicted, strict=True):
+        table[row[a], column[b]] += 1
+    return table

@@ -1,0 +1,68 @@
+"""What a classifier has learned, as arrays and names: all that is saved of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pmeans.transfer.linear import Method
+from pmeans.transfer.rows import Measure
+from pmeans.types import Floats
+
+Scaling = Literal["none", "standard"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What cross-validation chose, and on what.
+
+    Attributes:
+        method: ``"logistic"``, or ``"ridge"`` for many classes.
+        penalty: Relative to the rows; `linear` says how.
+        powers: The powers that are kept, of every part that has them.
+        scaling: ``"none"`` if columns are taken as encoded, ``"standard"`` if each was divided by
+            its deviation over the training rows.
+        columns: How many columns are kept.
+        measure: What the score is.
+        score: Over the held-out rows; None where no class has two rows to hold one out.
+        rows: How many rows the classifier was trained on.
+        empty: How many were left out, because they have no known word.
+    """
+
+    method: Method
+    penalty: float
+    powers: tuple[float, ...]
+    scaling: Scaling
+    columns: int
+    measure: Measure
+    score: float | None
+    rows: int
+    empty: int
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A linear classifier of an encoder's rows.
+
+    Attributes:
+        classes: The labels, sorted.
+        multi_label: Whether a row may have several labels, or none.
+        weights: (n_classes, dim) float32; scaling and calibration are folded in.
+        bias: (n_classes,) float32.
+        prior: Decisions on a row without a known word: the logarithm of each class's share of the
+            training rows, or the log odds of each label's, (n_classes,) float32.
+        centre: Mean of the training rows, (dim,) float32.
+        spread: Standard deviation of their columns, (dim,) float32.
+        adapted: Languages whose z-norm was fitted anew, sorted.
+        chosen: What cross-validation chose.
+    """
+
+    classes: tuple[str, ...]
+    multi_label: bool
+    weights: Floats
+    bias: Floats
+    prior: Floats
+    centre: Floats
+    spread: Floats
+    adapted: tuple[str, ...]
+    chosen: Chosen

@@ -1,0 +1,118 @@
+"""Classifiers on disk: one folder each, without pickle.
+
+::
+
+    my-classifier/
+        classifier.json          classes, options, what was chosen, adapted languages
+        classifier.safetensors   weights, bias, prior, centre and spread of the training rows
+        encoder/                 the encoder, as `pmeans.save` writes it
+
+The folder needs nothing outside it, and is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from pmeans import config, models
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import ConfigError, FormatError, StorageError
+from pmeans.files import replacing_folder
+from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.transfer.state import Chosen, Fitted
+from pmeans.types import Array
+
+_NAMES, _ARRAYS, _ENCODER = "classifier.json", "classifier.safetensors", "encoder"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a classifier was asked to learn and predict."""
+
+    class_weight: Literal["balanced"] | None
+    unsure: float | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What ``classifier.json`` holds."""
+
+    version: int
+    classes: tuple[str, ...]
+    multi_label: bool
+    adapted: tuple[str, ...]
+    options: Options
+    chosen: Chosen
+
+
+def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options: Options) -> None:
+    """Write a classifier; an older one there is replaced."""
+    names = _Names(
+        _VERSION, fitted.classes, fitted.multi_label, fitted.adapted, options, fitted.chosen
+    )
+    with replacing_folder(folder, _NAMES, "classifier") as temporary:
+        models.save(encoder, temporary / _ENCODER)
+        tensors: dict[str, Array] = {
+            "weights": fitted.weights,
+            "bias": fitted.bias,
+            "prior": fitted.prior,
+            "centre": fitted.centre,
+            "spread": fitted.spread,
+        }
+        write_tensors(temporary / _ARRAYS, tensors, {"format": "pmeans-classifier"})
+        # Python's JSON writes the powers -inf and inf as -Infinity and Infinity, and reads them.
+        text = json.dumps(dataclasses.asdict(names), ensure_ascii=False, indent=1)
+        (temporary / _NAMES).write_text(text + "\n", encoding="utf-8")
+
+
+def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
+    """Read what `save` wrote, and check that its pieces belong together."""
+    folder = Path(folder)
+    path = folder / _NAMES
+    if not path.is_file():
+        raise StorageError(
+            f"{str(folder)!r} holds no {_NAMES}: it is no saved classifier. "
+            "'pmeans transfer fit' makes one."
+        )
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        names = config.build(_Names, found, str(path))
+    except (ConfigError, ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: damaged: {error}") from error
+    if names.version != _VERSION:
+        raise FormatError(f"{path}: version {names.version}; this pmeans reads {_VERSION}.")
+    encoder = models.load(folder / _ENCODER)
+    arrays, _ = map_tensors(folder / _ARRAYS)
+    n, dim = len(names.classes), encoder.dim
+    shapes = {"weights": (n, dim), "bias": (n,), "prior": (n,), "centre": (dim,), "spread": (dim,)}
+    for name, shape in shapes.items():
+        if not _is_sound(arrays.get(name), shape):
+            raise FormatError(
+                f"{folder / _ARRAYS}: {name!r} does not fit {n} classes and {dim} columns. "
+                "The folder is damaged: fit the classifier again."
+            )
+    fitted = Fitted(
+        classes=names.classes,
+        multi_label=names.multi_label,
+        adapted=names.adapted,
+        chosen=names.chosen,
+        **{name: arrays[name] for name in shapes},
+    )
+    return encoder, fitted, names.options
+
+
+def _is_sound(array: Array | None, shape: tuple[int, ...]) -> bool:
+    return (
+        array is not None
+        and array.shape == shape
+        and array.dtype == np.float32
+        and bool(np.isfinite(array).all())
+    )
