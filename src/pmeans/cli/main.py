@@ -12,7 +12,22 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import build, convert, embed, evaluate, export, measure, search, show, spaces, train
+from pmeans.cli import (
+    build,
+    convert,
+    embed,
+    evaluate,
+    export,
+    fit,
+    measure,
+    predict,
+    score,
+    search,
+    show,
+    spaces,
+    train,
+    transfer,
+)
 from pmeans.cli.console import say
 from pmeans.errors import PmeansError
 
@@ -57,6 +72,10 @@ evaluate.register(app)
 show.register(evaluate.app)
 train.register(app)
 build.register(app)
+transfer.register(app)
+fit.register(transfer.app)
+predict.register(transfer.app)
+score.register(transfer.app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -46,6 +46,10 @@ class ParquetSource:
     def _columns(self) -> list[str]:
         return [name for name in (self._fields.text, self._fields.lang) if name is not None]
 
+    @property
+    def _read(self) -> list[str] | None:
+        return None if self._fields.whole else self._columns
+
     def identity(self) -> dict[str, Any]:
         """Return what a resumed job must find unchanged."""
         return {**file_identity(self._path), **self._fields.identity()}
@@ -61,7 +65,7 @@ class ParquetSource:
             if first >= len(sizes):
                 return
             for batch in file.iter_batches(
-                _BATCH, row_groups=range(first, len(sizes)), columns=self._columns
+                _BATCH, row_groups=range(first, len(sizes)), columns=self._read
             ):
                 kept = batch.slice(min(skip, batch.num_rows))
                 skip -= batch.num_rows - kept.num_rows
@@ -73,7 +77,8 @@ class ParquetSource:
                     except ValueError as error:
                         where = f"{self._path}, row {number:,}"
                         text, lang = self._fields.unreadable(error, where)
-                    yield Row(text, lang, number, number)
+                    whole = record if self._fields.whole else {}
+                    yield Row(text, lang, number, number, whole)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pmeans.errors import FormatError, did_you_mean
@@ -20,12 +22,14 @@ class Row(NamedTuple):
         lang: Its language, if a column tells.
         line: Lines (or records) read so far.
         offset: Bytes read so far.
+        record: All its columns by name, if they were asked for.
     """
 
     text: str | None
     lang: str | None
     line: int
     offset: int
+    record: Mapping[str, object] = MappingProxyType({})
 
 
 class Source(Protocol):
@@ -57,12 +61,29 @@ class Fields:
         lang: Name of the column with its language, if there is one.
         languages: The codes accepted there; empty accepts any.
         on_error: ``"fail"`` stops at a bad row, ``"skip"`` makes it a row without text.
+        whole: Whether rows are to come with all their columns. Then a row must have as many as
+            the header, and a text that is missing (null) is an empty one.
+        label: Name of the column with the label, if there must be one.
+        text_option: How the command calls the text's column.
     """
 
     text: str = "text"
     lang: str | None = None
     languages: tuple[str, ...] = ()
     on_error: OnError = "fail"
+    whole: bool = False
+    label: str | None = None
+    text_option: str = "--text-column"
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """The columns that must be there, text and language first, and their options."""
+        wanted = (
+            (self.text, self.text_option),
+            (self.lang, "--lang-column"),
+            (self.label, "--label"),
+        )
+        return [(name, option) for name, option in wanted if name is not None]
 
     def identity(self) -> dict[str, Any]:
         """Return what a resumed job must find unchanged, by the names a user knows."""
@@ -74,6 +95,8 @@ class Fields:
 
     def checked(self, text: object, lang: object) -> tuple[str, str | None]:
         """Return a row's text and language if they can be embedded, else raise ValueError."""
+        if self.whole and (text is None or (isinstance(text, float) and math.isnan(text))):
+            text = ""
         if not isinstance(text, str):
             raise ValueError(f"the text is {type(text).__name__}, not a string: {text!r:.40}")
         if self.lang is None:
@@ -94,25 +117,26 @@ class Fields:
         elif isinstance(error, RecursionError):
             message = "nested too deeply"
         raise FormatError(
-            f"{where}: {message}. Mend it, or make such rows zero with --on-error skip."
+            f"{where}: {message}. Mend it, or pass over such rows with --on-error skip."
         ) from error
 
     def from_mapping(self, record: Mapping[str, object]) -> tuple[object, object]:
         """Return the text and the language of a record with named values."""
         if not isinstance(record, Mapping):
             raise ValueError(f"expected an object with the key {self.text!r}, got {record!r:.40}")
-        for name, option in ((self.text, "--text-column"), (self.lang, "--lang-column")):
-            if name is not None and name not in record:
+        for name, option in self.named:
+            if name not in record:
                 keys = ", ".join(map(repr, list(record)[:8]))
                 raise ValueError(f"no key {name!r} among {keys}; {option} names another")
         return record[self.text], record[self.lang] if self.lang else None
 
     def columns(self, header: list[str], where: str) -> list[int]:
-        """Return where the text and, if asked for, the language stand in a header."""
+        """Return where the text and, if asked for, language and label stand in a header."""
+        if self.whole and len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise FormatError(f"{where}: two columns are called {twice!r}: rename one.")
         found = []
-        for name, option in ((self.text, "--text-column"), (self.lang, "--lang-column")):
-            if name is None:
-                continue
+        for name, option in self.named:
             if name not in header:
                 raise FormatError(
                     f"{where}: no column {name!r}.{did_you_mean(name, header)} "

@@ -15,8 +15,10 @@ import io
 import json
 import sys
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -27,7 +29,9 @@ TextFormat = Literal["txt", "csv", "tsv", "jsonl"]
 LONGEST = 64 << 20
 """Bytes of the longest line: what has none for so long is no text, and would fill the memory."""
 _BOM = b"\xef\xbb\xbf"
-_Records = tuple[Iterator[Any], Callable[[Any], tuple[object, object]]]
+_Record = dict[str, object]
+_Records = tuple[Iterator[Any], Callable[[Any], tuple[object, object]], Callable[[Any], _Record]]
+"""Records as they are read; how one gives its text and language; how it gives all columns."""
 
 
 class TextSource:
@@ -55,14 +59,17 @@ class TextSource:
             if offset:
                 file.seek(offset)
             lines = _Lines(file, self.name, line, offset)
-            records, parse = _READERS[self._format](lines, self._fields)
+            records, parse, name = _READERS[self._format](lines, self._fields)
             for record in records:
                 text: str | None
+                named: _Record = {}
                 try:
+                    if self._fields.whole:
+                        named = name(record)
                     text, lang = self._fields.checked(*parse(record))
                 except (ValueError, RecursionError) as error:
                     text, lang = self._fields.unreadable(error, lines.where)
-                yield Row(text, lang, lines.number, lines.offset)
+                yield Row(text, lang, lines.number, lines.offset, named)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
@@ -108,46 +115,99 @@ class _Lines:
 
 
 def _plain(lines: _Lines, fields: Fields) -> _Records:
-    return iter(lines), lambda raw: (_without_end(raw).decode("utf-8"), None)
+    def text(raw: bytes) -> str:
+        return _without_end(raw).decode("utf-8")
+
+    return iter(lines), lambda raw: (text(raw), None), lambda raw: {fields.text: text(raw)}
 
 
 def _json_lines(lines: _Lines, fields: Fields) -> _Records:
-    def parse(raw: bytes) -> tuple[object, object]:
+    def load(raw: bytes) -> Any:
         text = raw.decode("utf-8")
         try:
-            record = json.loads(text)
+            return json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"not valid JSON: {error.msg} at column {error.colno}") from error
-        return fields.from_mapping(record)
 
-    return (raw for raw in lines if raw.strip()), parse
+    def name(raw: bytes) -> _Record:
+        record = load(raw)
+        return record if isinstance(record, dict) else {}
+
+    records = (raw for raw in lines if raw.strip())
+    return records, lambda raw: fields.from_mapping(load(raw)), name
 
 
 def _table(lines: _Lines, fields: Fields, quoted: bool) -> _Records:
     csv.field_size_limit(LONGEST)
     # Undecodable bytes matter in the columns asked for alone: there, encoding finds them again.
     decoded = (raw.decode("utf-8", "surrogateescape") for raw in lines)
-    if quoted:
-        records = csv.reader(decoded, strict=True)
-    else:
-        records = csv.reader(decoded, delimiter="\t", quoting=csv.QUOTE_NONE)
+    records = _cells(decoded, quoted)
+    header = next(records, [])
+    if isinstance(header, csv.Error):
+        raise FormatError(f"{lines.where}: not valid CSV: {header}.")
+    wanted = fields.columns(header, lines.where)
 
-    def cells() -> Iterator[list[str]]:
-        try:
-            yield from filter(None, records)  # an empty line is no record
-        except csv.Error as error:
-            raise FormatError(f"{lines.where}: not valid CSV: {error}.") from error
-
-    wanted = fields.columns(next(cells(), []), lines.where)
-
-    def parse(record: list[str]) -> tuple[object, object]:
+    def parse(record: list[str] | csv.Error) -> tuple[object, object]:
+        if isinstance(record, csv.Error):
+            raise ValueError(f"not valid CSV: {record}")
         if len(record) <= max(wanted):
             raise ValueError(f"only {len(record)} columns")
-        found = [record[i] for i in wanted]
+        if fields.whole and len(record) != len(header):
+            raise ValueError(f"{len(record)} columns, and the header has {len(header)}")
+        found = record if fields.whole else [record[i] for i in wanted]
         "".join(found).encode("utf-8")
-        return found[0], found[1] if len(found) > 1 else None
+        return record[wanted[0]], record[wanted[1]] if fields.lang else None
 
-    return cells(), parse
+    def name(record: list[str] | csv.Error) -> _Record:
+        cells = [] if isinstance(record, csv.Error) else record
+        return dict(zip_longest(header, cells[: len(header)], fillvalue=""))
+
+    return records, parse, name
+
+
+class _Again:
+    """Lines of a file, of which the latest can be given back; also when the last was reached."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._returned: deque[str] = deque()
+        self.latest: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._returned.popleft() if self._returned else next(self._lines)
+        self.latest.append(line)
+        return line
+
+    def give_back(self, lines: list[str]) -> None:
+        self._returned.extendleft(reversed(lines))
+
+
+def _cells(lines: Iterator[str], quoted: bool) -> Iterator[list[str] | csv.Error]:
+    """Yield records of CSV or TSV; in place of one that is not valid, its error.
+
+    A quote that is opened and never closed takes lines with it that are sound: reading goes on
+    behind the line that the record began with.
+    """
+    source = _Again(lines)
+    if quoted:
+        reader = csv.reader(source, strict=True)
+    else:
+        reader = csv.reader(source, delimiter="\t", quoting=csv.QUOTE_NONE)
+    while True:
+        source.latest.clear()
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            source.give_back(source.latest[1:])
+            yield error
+            continue
+        if record is None:
+            return
+        if record:  # an empty line is no record
+            yield record
 
 
 def _without_end(raw: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,15 @@ class Evaluation:
     unsure: float
     empty: float
     words: WordCount
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON can hold it; of the words, the share that is known."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return fields | {
+            "by_class": [dataclasses.asdict(each) for each in self.by_class],
+            "confusion": None if self.confusion is None else self.confusion.tolist(),
+            "words": {lang: words.known for lang, words in self.words.languages.items()},
+        }
 
 
 def evaluation(
