@@ -7,7 +7,7 @@
     ├── ConfigError      a recipe or another TOML file                        (also ValueError)
     ├── FormatError      a vector file or a store that is not what it claims  (also ValueError)
     ├── LanguageError    a language that no part of the encoder covers        (also LookupError)
-    ├── NotFittedError   a recipe asks for z-norm and no statistics are there (also ValueError)
+    ├── NotFittedError   z-norm without statistics, a classifier without fit   (also ValueError)
     └── StorageError     a file that cannot be found, read, written, fetched  (also OSError)
 
 Each message says what is wrong, shows the value, and names the next step. A bug of ours
@@ -41,7 +41,7 @@ class LanguageError(PmeansError, LookupError):
 
 
 class NotFittedError(PmeansError, ValueError):
-    """The recipe asks for z-norm, and no statistics have been fitted."""
+    """Something is to be used that has to be fitted first: a z-norm, a classifier."""
 
 
 class StorageError(PmeansError, OSError):

@@ -25,6 +25,8 @@ COMMANDS = [
         for name in ("list", "info", "neighbours", "convert", "fetch", "export", "merge", "eval")
     ),
     ["train"],
+    ["transfer"],
+    *(["transfer", name] for name in ("fit", "predict", "evaluate")),
 ]
 
 
@@ -50,7 +52,9 @@ def test_every_golden_text_belongs_to_a_command():
 
 
 @pytest.mark.parametrize(
-    "command", [c for c in COMMANDS if c not in ([], ["eval"], ["spaces"])], ids=" ".join
+    "command",
+    [c for c in COMMANDS if c not in ([], ["eval"], ["spaces"], ["transfer"])],
+    ids=" ".join,
 )
 def test_every_command_shows_an_example(command):
     assert f"pmeans {' '.join(command)}" in said(command).split("Example")[1]

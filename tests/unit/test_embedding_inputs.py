@@ -82,6 +82,43 @@ def test_an_open_quote_in_a_csv_file_is_refused(tmp_path):
         texts(open_source(path))
 
 
+def test_behind_an_open_quote_reading_goes_on_with_the_next_line(tmp_path):
+    path = write(tmp_path / "a.csv", 'text\nfine\n"never closed\nmore\n"x"y\n"last"\n')
+    assert texts(open_source(path, Fields(on_error="skip"))) == ["fine", None, "more", None, "last"]
+
+
+def test_an_open_quote_is_reported_with_the_line_it_stands_in(tmp_path):
+    path = write(tmp_path / "a.csv", 'text\n"never closed\nmore\n')
+    with pytest.raises(FormatError, match=r"line 3: .* begins 1 lines before"):
+        texts(open_source(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "record"),
+    [
+        ("a.csv", "id,text\n1,Hi\n", {"id": "1", "text": "Hi"}),
+        ("a.tsv", "id\ttext\n1\tHi\n", {"id": "1", "text": "Hi"}),
+        ("a.jsonl", '{"text": "Hi", "id": 1}\n', {"id": 1, "text": "Hi"}),
+        ("a.txt", "Hi\n", {"text": "Hi"}),
+    ],
+)
+def test_rows_come_with_all_their_columns_if_asked(tmp_path, name, content, record):
+    source = open_source(write(tmp_path / name, content), Fields(whole=True))
+    assert [row.record for row in source.rows(0, 0, 0)] == [record]
+
+
+def test_a_whole_row_has_as_many_cells_as_the_header(tmp_path):
+    path = write(tmp_path / "a.csv", "text,id\na,1,2\n")
+    with pytest.raises(FormatError, match="3 columns, and the header has 2"):
+        texts(open_source(path, Fields(whole=True)))
+
+
+def test_two_columns_of_one_name_cannot_be_told_apart(tmp_path):
+    path = write(tmp_path / "a.csv", "text,text\na,b\n")
+    with pytest.raises(FormatError, match="two columns are called 'text'"):
+        texts(open_source(path, Fields(whole=True)))
+
+
 def test_blank_lines_between_json_objects_are_no_rows(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a"}\n\n{"text": "b"}\n\n')
     assert texts(open_source(path)) == ["a", "b"]

@@ -202,7 +202,9 @@ def _cells(lines: Iterator[str], quoted: bool) -> Iterator[list[str] | csv.Error
             record = next(reader, None)
         except csv.Error as error:
             source.give_back(source.latest[1:])
-            yield error
+            lines_before = len(source.latest) - 1
+            began = f" (the row begins {lines_before:,} lines before)" if lines_before else ""
+            yield csv.Error(f"{error}{began}")
             continue
         if record is None:
             return

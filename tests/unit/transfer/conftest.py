@@ -1,0 +1,7 @@
+import pytest
+from opinions import make_encoder
+
+
+@pytest.fixture(scope="session")
+def encoder():
+    return make_encoder()

@@ -1,0 +1,227 @@
+"""The classifier: what it learns, and what it does with a user's mistakes."""
+
+import numpy as np
+import pytest
+from opinions import make_encoder, opinions
+
+from pmeans import TransferClassifier
+from pmeans.align import Alignment, LanguageMap
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, LanguageError, NotFittedError
+from pmeans.transfer import UnknownWordsWarning, selection
+from pmeans.transfer.selection import candidates
+
+
+@pytest.fixture(scope="module")
+def fitted(encoder):
+    return TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+
+
+def test_what_is_learned_in_english_holds_in_german(fitted):
+    texts, labels = opinions(30, "de", seed=1)
+    assert fitted.predict(texts, lang="de") == labels
+
+
+def test_a_decision_is_the_product_of_row_and_weights(fitted, encoder):
+    texts, _ = opinions(5, "de")
+    rows = encoder.encode(texts, lang="de")
+    # rtol: the same sum in another order.
+    np.testing.assert_allclose(
+        fitted.decision(texts, lang="de"), rows @ fitted.weights.T + fitted.bias, rtol=1e-4
+    )
+
+
+def test_rows_may_have_different_languages(fitted):
+    english, german = opinions(2, "en"), opinions(2, "de")
+    got = fitted.predict(english[0] + german[0], lang=["en", "en", "de", "de"])
+    assert got == english[1] + german[1]
+
+
+def test_the_same_seed_gives_the_same_classifier(encoder, fitted):
+    again = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+    np.testing.assert_array_equal(again.weights, fitted.weights)
+
+
+@pytest.mark.parametrize("scaling", ["none", "standard"])
+def test_columns_of_powers_that_were_not_chosen_weigh_nothing(encoder, monkeypatch, scaling):
+    def the_mean(*given):
+        return [c for c in candidates(*given) if (c.powers, c.scaling) == ((1.0,), scaling)]
+
+    monkeypatch.setattr(selection, "candidates", the_mean)
+    classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+    by_power = np.abs(classifier.weights.reshape(2, 3, 4)).sum(axis=(0, 2))
+    assert (by_power > 0).tolist() == [False, True, False]
+    assert classifier.evaluate(*opinions(30, "de"), lang="de").accuracy == 1
+
+
+def test_fewer_powers_and_another_scaling_are_tried(encoder):
+    inf = float("inf")
+    tried = [(c.powers, c.scaling) for c in candidates(encoder, np.ones(12, np.float32))]
+    assert tried == [(p, s) for p in ((-inf, 1, inf), (1,)) for s in ("none", "standard")]
+
+
+@pytest.mark.parametrize("znorm", ["none", "per_language"])
+def test_probabilities_sum_to_1(znorm):
+    classifier = TransferClassifier(make_encoder(znorm)).fit(*opinions(60, "en"), lang="en")
+    p = classifier.predict_proba(opinions(9, "de")[0], lang="de")
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+
+
+def test_below_the_threshold_nothing_is_predicted(encoder):
+    # Words of both kinds: hardly more likely the one than the other.
+    classifier = TransferClassifier(encoder, unsure=0.9)
+    classifier.fit(*opinions(60, "en"), lang="en")
+    largest = classifier.predict_proba(["good bad"], lang="en").max()
+    classifier.unsure = float(largest) + 1e-3
+    assert classifier.predict(["good bad"], lang="en") == [None]
+    classifier.unsure = float(largest) - 1e-3
+    assert classifier.predict(["good bad"], lang="en") != [None]
+
+
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.UnknownWordsWarning")
+@pytest.mark.parametrize("empty", ["", None, float("nan"), "xyzzy"])
+def test_a_text_without_known_words_is_predicted_by_the_shares_of_training(encoder, empty):
+    texts, labels = opinions(60, "en")
+    texts, labels = texts[1:] + ["nice"] * 20, labels[1:] + ["pos"] * 20
+    classifier = TransferClassifier(encoder).fit(texts, labels, lang="en")
+    found = classifier.classify([empty, "bad"], lang="en")
+    assert found.empty.tolist() == [True, False]
+    assert found.labels == ["pos", "neg"]
+    # atol: float32.
+    assert found.probabilities[0] == pytest.approx(labels.count("pos") / len(labels), abs=1e-6)
+
+
+def test_balanced_classes_have_equal_shares(encoder):
+    texts, labels = opinions(60, "en")
+    classifier = TransferClassifier(encoder, class_weight="balanced")
+    classifier.fit(texts + ["nice"] * 30, labels + ["pos"] * 30, lang="en")
+    np.testing.assert_allclose(classifier.predict_proba([""], lang="en"), [[0.5, 0.5]], rtol=1e-6)
+
+
+def test_rows_without_known_words_are_left_out_of_training(encoder):
+    texts, labels = opinions(60, "en")
+    classifier = TransferClassifier(encoder).fit([*texts, ""], [*labels, "other"], lang="en")
+    assert classifier.classes == ("neg", "pos")
+    assert (classifier.chosen.rows, classifier.chosen.empty) == (60, 1)
+
+
+def test_one_row_a_class_is_enough(encoder):
+    classifier = TransferClassifier(encoder).fit(["good", "bad"], ["pos", "neg"], lang="en")
+    assert classifier.chosen.score is None
+    assert classifier.predict(["schlecht", "gut"], lang="de") == ["neg", "pos"]
+
+
+def test_rows_may_have_several_labels_or_none(encoder):
+    texts, labels = opinions(90, "en")
+    several = [
+        {*([label] if label == "pos" else []), *(["animal"] if "dog" in text else [])}
+        for text, label in zip(texts, labels, strict=True)
+    ]
+    classifier = TransferClassifier(encoder).fit(texts, several, lang="en")
+    assert classifier.multi_label
+    got = classifier.predict(["die gut hund", "die übel suppe"], lang="de")
+    assert got == [("animal", "pos"), ()]
+
+
+def test_adapting_to_the_training_texts_changes_nothing(encoder):
+    texts, labels = opinions(60, "en")
+    plain = TransferClassifier(encoder).fit(texts, labels, lang="en")
+    adapted = TransferClassifier(encoder).fit(texts, labels, lang="en").adapt(texts, lang="en")
+    # rtol, atol: the statistics go through float32 twice.
+    np.testing.assert_allclose(
+        adapted.decision(texts, lang="en"), plain.decision(texts, lang="en"), rtol=1e-3, atol=1e-3
+    )
+
+
+def test_adapting_repairs_a_shift_of_one_language(encoder):
+    texts, labels = opinions(60, "de", seed=2)
+    shifted = encoder.znorm.statistics["de"].mean + 5 * encoder.znorm.statistics["de"].std
+    statistics = dict(encoder.znorm.statistics)
+    statistics["de"] = type(statistics["de"])(shifted, statistics["de"].std, 1)
+    znorm = type(encoder.znorm)("per_language", statistics)
+    broken = PowerMeanEncoder(encoder.recipe, encoder.spaces, znorm)
+    classifier = TransferClassifier(broken).fit(*opinions(60, "en"), lang="en")
+    assert classifier.evaluate(texts, labels, lang="de").accuracy < 0.8
+    assert classifier.adapt(texts, lang="de").evaluate(texts, labels, lang="de").accuracy == 1
+
+
+def test_adapting_keeps_the_alignment(encoder):
+    swap = np.eye(encoder.dim, dtype=np.float32)[::-1].copy()
+    alignment = Alignment("en", {"de": LanguageMap((swap,), "by hand")})
+    aligned = PowerMeanEncoder(encoder.recipe, encoder.spaces, encoder.znorm, alignment)
+    classifier = TransferClassifier(aligned).fit(*opinions(60, "en"), lang="en")
+    classifier.adapt(opinions(40, "de", seed=9)[0], lang="de")
+    assert classifier.encoder.alignment is alignment
+    with pytest.raises(InputError, match="fitted after its z-norm"):
+        aligned.fit_znorm(opinions(40, "de")[0], lang="de")
+
+
+def test_the_weights_of_an_adapted_language_are_for_its_rows(encoder):
+    texts, _ = opinions(20, "de")
+    classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+    classifier.adapt(texts, lang="de")
+    weights, bias = classifier.weights_for("de")
+    rows = classifier.encoder.encode(texts, lang="de")
+    # rtol, atol: the same sum in another order.
+    np.testing.assert_allclose(
+        rows @ weights.T + bias, classifier.decision(texts, lang="de"), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_a_label_unseen_in_training_is_wrong_and_named(fitted):
+    found = fitted.evaluate(["the good", "the dog"], ["pos", "neutral"], lang="en")
+    assert found.accuracy == 0.5
+    assert found.unseen == {"neutral": 1}
+    assert found.confusion_rows == ("neg", "pos", "neutral")
+    assert found.confusion.sum() == 2
+
+
+def test_unknown_words_are_counted_and_the_commonest_named(fitted):
+    with pytest.warns(UnknownWordsWarning, match=r"50% of the words \('en'\).*'zebra', 'gnu'"):
+        fitted.predict(["good zebra", "bad zebra", "nice gnu"], lang="en")
+
+
+def test_few_unknown_words_are_no_reason_to_warn(fitted):
+    fitted.predict(["the good dog the soup the dog zebra"], lang="en")
+
+
+MISTAKES = {
+    "one class": ((["good", "nice"], ["pos", "pos"]), {}, "only the label 'pos'"),
+    "no rows": (([], []), {}, "no rows"),
+    "lengths": ((["good", "bad"], ["pos"]), {}, "2 texts and 1 labels"),
+    "all empty": ((["", None], ["pos", "neg"]), {}, "none of 2 texts has a known word"),
+    "one string": (("good", ["pos"]), {}, "got one str"),
+    "a number": (([1, 2], ["pos", "neg"]), {}, "text 0 is int"),
+    "mixed labels": ((["good", "bad"], ["pos", ["neg"]]), {}, "row 1 has the label"),
+    "labels of numbers": ((["good", "bad"], [1, 2]), {}, "is no str"),
+    "languages": ((["good", "bad"], ["pos", "neg"]), {"lang": ["en"]}, "1 languages"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_training_says_what_is_wrong(encoder, name):
+    given, options, message = MISTAKES[name]
+    with pytest.raises(InputError, match=message):
+        TransferClassifier(encoder).fit(*given, **({"lang": "en"} | options))
+
+
+def test_a_language_that_the_encoder_lacks_is_named(fitted):
+    with pytest.raises(LanguageError, match="no language 'it': this encoder covers de, en"):
+        fitted.predict(["buono"], lang="it")
+
+
+def test_nothing_is_predicted_before_training(encoder):
+    with pytest.raises(NotFittedError, match="call fit first"):
+        TransferClassifier(encoder).predict(["good"], lang="en")
+
+
+@pytest.mark.parametrize("options", [{"unsure": 2}, {"class_weight": "heavy"}])
+def test_options_are_checked_at_once(encoder, options):
+    with pytest.raises(InputError):
+        TransferClassifier(encoder, **options)
+
+
+def test_adapting_needs_statistics_of_each_language():
+    classifier = TransferClassifier(make_encoder("none")).fit(*opinions(20, "en"), lang="en")
+    with pytest.raises(InputError, match="z-norm per language"):
+        classifier.adapt(["gut"], lang="de")

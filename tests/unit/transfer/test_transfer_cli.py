@@ -1,0 +1,190 @@
+"""``pmeans transfer``: files in, files out, and what is said about them."""
+
+import csv
+import json
+import sys
+import types
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from opinions import opinions
+from typer.testing import CliRunner
+
+import pmeans
+from pmeans import TransferClassifier
+from pmeans.cli.main import app
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return lambda line: CliRunner().invoke(app, ["transfer", *line.split()])
+
+
+def write_csv(path, lang, n=40, extra=""):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", "text", "label"])
+        writer.writerows([i, *row] for i, row in enumerate(zip(*opinions(n, lang), strict=True)))
+        file.write(extra)
+
+
+def read_csv(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def files(encoder, tmp_path):
+    pmeans.save(encoder, tmp_path / "enc")
+    for lang in ("en", "de"):
+        write_csv(tmp_path / f"{lang}.csv", lang)
+    TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en").save(tmp_path / "model")
+    return tmp_path
+
+
+def test_fit_then_evaluate_in_another_language(run, files):
+    result = run("fit en.csv --lang en --model enc --out made")
+    assert result.exit_code == 0, result.stderr
+    assert "2 classes learned from 40 rows, in made." in result.stderr
+    result = run("evaluate made de.csv --lang de --json")
+    assert json.loads(result.stdout)["accuracy"] == 1
+    assert "neg\t1.000" in run("evaluate made de.csv --lang de").stdout
+
+
+def test_predictions_stand_beside_the_rows_they_are_for(run, files):
+    result = run("predict model de.csv --lang de --out out.csv")
+    assert result.exit_code == 0, result.stderr
+    before, after = read_csv("de.csv"), read_csv("out.csv")
+    assert [{k: row[k] for k in ("id", "text", "label")} for row in after] == before
+    assert [row["predicted_label"] for row in after] == [row["label"] for row in before]
+    assert {row["predicted_note"] for row in after} == {""}
+    assert all(0.5 <= float(row["predicted_probability"]) <= 1 for row in after)
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet"])
+def test_every_format_is_read_and_written(run, files, kind):
+    (files / "in.jsonl").write_text('{"text": "die gut hund", "n": 7}\n{"text": null, "n": null}\n')
+    result = run(f"predict model in.jsonl --lang de --out one.{kind}")
+    assert result.exit_code == 0, result.stderr
+    result = run(f"predict model one.{kind} --lang de --out two.jsonl")
+    assert result.exit_code == 0, result.stderr
+    rows = [json.loads(line) for line in (files / "two.jsonl").read_text("utf-8").splitlines()]
+    assert [str(row["n"]) for row in rows] in (["7", "None"], ["7", ""])
+    assert rows[0]["label"] == rows[0]["predicted_label"] == "pos"
+    assert rows[1]["note"] == rows[1]["predicted_note"] == "no known word"
+
+
+def test_labels_of_parquet_may_be_numbers(run, files):
+    texts, labels = opinions(40, "en")
+    columns = {"text": texts, "label": [int(label == "pos") for label in labels]}
+    pq.write_table(pa.table(columns), "n.parquet")
+    assert run("fit n.parquet --lang en --model enc --out made").exit_code == 0
+    assert TransferClassifier.load("made").classes == ("0", "1")
+
+
+def test_rows_of_mixed_languages_are_told_apart_by_a_column(run, files):
+    (files / "m.tsv").write_text("lang\ttext\nen\tthe bad dog\nde\tdie gut suppe\n")
+    assert run("predict model m.tsv --lang-column lang --out m.csv").exit_code == 0
+    assert [row["label"] for row in read_csv("m.csv")] == ["neg", "pos"]
+
+
+def test_languages_can_be_told_from_the_texts(run, files, monkeypatch):
+    found = types.ModuleType("py3langid")
+    found.set_languages = lambda codes: None
+    found.classify = lambda text: ("de" if "die" in text else "en", 0.0)
+    monkeypatch.setitem(sys.modules, "py3langid", found)
+    (files / "m.tsv").write_text("text\nthe bad dog\ndie gut suppe\n")
+    assert run("predict model m.tsv --lang auto --out m.csv").exit_code == 0
+    assert [row["label"] for row in read_csv("m.csv")] == ["neg", "pos"]
+
+
+def test_without_py3langid_the_extra_is_named(run, files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    result = run("predict model de.csv --lang auto --out m.csv")
+    assert result.exit_code == 1
+    assert "pip install 'pmeans[lang]'" in result.stderr
+
+
+def test_several_labels_are_split_and_joined_by_the_separator(run, files):
+    rows = [f"{t}\t{'dog;' if 'dog' in t else ''}{y}\n" for t, y in zip(*opinions(60, "en"))]  # noqa: B905
+    (files / "m.tsv").write_text("text\tlabel\n" + "".join(rows))
+    assert run("fit m.tsv --lang en --model enc --out made --separator ;").exit_code == 0
+    (files / "one.tsv").write_text("text\ndie gut hund\n")
+    assert run("predict made one.tsv --lang de --separator ; --out out.csv").exit_code == 0
+    (row,) = read_csv("out.csv")
+    assert row["label"] == "dog;pos"
+    assert len(row["probability"].split(";")) == 2
+
+
+@pytest.mark.parametrize("given", ["unlabelled.de.txt", "de=other.txt"])
+def test_a_language_is_adapted_to_unlabelled_text(run, files, given):
+    (files / given.removeprefix("de=")).write_text("\n".join(opinions(30, "de")[0]))
+    result = run(f"fit en.csv --lang en --model enc --out made --adapt {given}")
+    assert "z-norm of de fitted on 30 lines." in result.stderr
+    assert TransferClassifier.load("made").fitted.adapted == ("de",)
+    assert run(f"evaluate model de.csv --lang de --adapt {given}").exit_code == 0
+
+
+BROKEN = '40,"open quote,pos\n41,too,many,cells\n42\n43,the dog,\n44,the good dog,pos\n'
+
+
+def test_broken_rows_stop_the_training(run, files):
+    write_csv("broken.csv", "en", extra=BROKEN)
+    result = run("fit broken.csv --lang en --model enc --out made")
+    assert result.exit_code == 1
+    assert "--on-error skip" in result.stderr
+
+
+def test_broken_rows_are_counted_and_no_other_is_lost(run, files):
+    write_csv("broken.csv", "en", extra=BROKEN)
+    result = run("fit broken.csv --lang en --model enc --out made --on-error skip")
+    assert "learned from 41 rows" in result.stderr
+    assert "warning: 4 rows could not be read." in result.stderr
+    result = run("predict model broken.csv --lang en --out out.csv --on-error skip")
+    assert "warning: 3 rows could not be read." in result.stderr  # here no label is needed
+    notes = [row["predicted_note"] for row in read_csv("out.csv")[40:]]
+    assert notes == ["unreadable", "unreadable", "unreadable", "", ""]
+
+
+def test_a_row_below_the_threshold_is_noted(run, files):
+    (files / "in.tsv").write_text("text\ndie gut schlecht\n")
+    run("predict model in.tsv --lang de --out out.csv --unsure 1")
+    (row,) = read_csv("out.csv")
+    assert (row["label"], row["note"]) == ("", "unsure")
+
+
+def test_unknown_words_are_reported_for_the_whole_file(run, files):
+    (files / "in.tsv").write_text("text\n" + "gut zebra\n" * 5000)
+    result = run("predict model in.tsv --lang de --out out.csv")
+    assert result.stderr.count("50% of the words ('de') are unknown, most often 'zebra'") == 1
+
+
+def test_labels_unseen_in_training_are_named(run, files):
+    (files / "new.csv").write_text("text,label\nthe good dog,pos\nthe soup,neutral\n")
+    result = run("evaluate model new.csv --lang en")
+    assert "counted as wrong: 'neutral' (1)" in result.stderr
+
+
+MISTAKES = {
+    "fit en.csv --lang en --model enc --out x --text txt": "no column 'txt'. Did you mean 'text'?",
+    "fit en.csv --lang en --model enc --out x --label lable": "Did you mean 'label'?",
+    "fit en.csv --lang it --model enc --out x": "no language 'it'",
+    "fit en.csv --model enc --out x": "which language?",
+    "fit empty.csv --lang en --model enc --out x": "no rows",
+    "predict model empty.csv --lang de --out x.csv": "no rows",
+    "predict model de.csv --lang de --out x.xlsx": "its name must end in .csv",
+    "predict enc de.csv --lang de --out x.csv": "is no saved classifier",
+    "evaluate model de.csv --lang de --lang-column id": "exclude each other",
+    "evaluate model de.csv --lang de --adapt absent.txt": "no file 'absent.txt'",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_is_one_line_that_says_what_to_do(run, files, line):
+    (files / "empty.csv").write_text("text,label\n")
+    result = run(line)
+    assert result.exit_code == 1
+    assert MISTAKES[line] in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,91 @@
+"""Classifiers on disk."""
+
+import json
+
+import numpy as np
+import pytest
+from opinions import opinions
+
+import pmeans
+from pmeans import TransferClassifier
+from pmeans.errors import InputError, PmeansError, StorageError
+
+
+@pytest.fixture
+def folder(encoder, tmp_path):
+    classifier = TransferClassifier(encoder, unsure=0.6, seed=3)
+    classifier.fit(*opinions(60, "en"), lang="en").adapt(opinions(30, "de")[0], lang="de")
+    classifier.save(tmp_path / "classifier")
+    return tmp_path / "classifier"
+
+
+def test_a_saved_classifier_comes_back_the_same(encoder, tmp_path):
+    texts, _ = opinions(20, "de", seed=1)
+    classifier = TransferClassifier(encoder, class_weight="balanced", unsure=0.6, seed=3)
+    classifier.fit(*opinions(60, "en"), lang="en").adapt(texts, lang="de")
+    classifier.save(tmp_path / "it")
+    again = TransferClassifier.load(tmp_path / "it")
+    np.testing.assert_array_equal(
+        again.decision(texts, lang="de"), classifier.decision(texts, lang="de")
+    )
+    assert (again.chosen, again.classes) == (classifier.chosen, classifier.classes)
+    assert (again.unsure, again.class_weight, again.seed) == (0.6, "balanced", 3)
+
+
+def test_its_encoder_can_be_opened_by_itself(folder):
+    assert pmeans.load(folder / "encoder").languages == ("de", "en")
+
+
+def test_saving_again_replaces_the_folder(folder):
+    (folder / "left-over").touch()
+    TransferClassifier.load(folder).save(folder)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "classifier.json", "classifier.safetensors", "encoder",
+    ]  # fmt: skip
+    assert [path.name for path in folder.parent.iterdir()] == ["classifier"]
+
+
+def test_a_folder_of_something_else_is_left_alone(folder, tmp_path):
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(InputError, match="exists and is no classifier"):
+        TransferClassifier.load(folder).save(tmp_path / "photos")
+
+
+def test_a_folder_without_a_classifier_is_named(tmp_path):
+    with pytest.raises(StorageError, match="is no saved classifier"):
+        TransferClassifier.load(tmp_path)
+
+
+def _cut(folder):
+    path = folder / "classifier.safetensors"
+    path.write_bytes(path.read_bytes()[:-64])
+
+
+def _class_lost(folder):
+    names = json.loads((folder / "classifier.json").read_text())
+    (folder / "classifier.json").write_text(json.dumps(names | {"classes": ["neg"]}))
+
+
+def _newer(folder):
+    names = json.loads((folder / "classifier.json").read_text())
+    (folder / "classifier.json").write_text(json.dumps(names | {"version": 99}))
+
+
+DAMAGE = {
+    "weights cut short": (_cut, "does not fit|damaged|cut short"),
+    "weights gone": (lambda f: (f / "classifier.safetensors").unlink(), "no file"),
+    "names cut short": (lambda f: (f / "classifier.json").write_text('{"classes": ['), "damaged"),
+    "names of another kind": (lambda f: (f / "classifier.json").write_text("[]"), "damaged"),
+    "no text": (lambda f: (f / "classifier.json").write_bytes(b"\xff\xfe"), "damaged"),
+    "a class lost": (_class_lost, "does not fit 1 classes"),
+    "a newer version": (_newer, "version 99"),
+    "no recipe": (lambda f: (f / "encoder" / "recipe.toml").unlink(), "no saved encoder"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_found_when_the_folder_is_opened(folder, name):
+    damage, message = DAMAGE[name]
+    damage(folder)
+    with pytest.raises(PmeansError, match=message):
+        TransferClassifier.load(folder)
