@@ -81,6 +81,17 @@ def learn(
     Returns:
         The classifier, for rows as they are encoded, and the setting.
     """
+    from threadpoolctl import threadpool_limits
+
+    # One thread: these products are small, and on a busy machine threads that wait for each other
+    # in every one of them made a fit five times as slow.
+    with threadpool_limits(1):
+        return _learn(encoder, rows, spread, rng)
+
+
+def _learn(
+    encoder: PowerMeanEncoder, rows: Rows, spread: Floats, rng: np.random.Generator
+) -> tuple[Linear, Trial]:
     options = candidates(encoder, spread)
     part = sample(rows, rng)
     fold = folds(part.y, rng)
