@@ -52,9 +52,12 @@ class WordCount:
             words.sought += int(coverage.tokens.sum()) * len(coverage.spaces)
             words.found += int(coverage.known.sum())
             for name, missing in coverage.unknown_words.items():
-                # Where subwords give every word a vector, none is missed.
+                # Where subwords give every word a vector, none is missed; and a full stop without
+                # a vector is no loss, so that it does not count.
                 if not encoder.spaces[name].subwords:
-                    words.unknown.update(missing)
+                    letters = {w: n for w, n in missing.items() if any(map(str.isalnum, w))}
+                    words.sought -= missing.total() - sum(letters.values())
+                    words.unknown.update(letters)
 
     def warnings(self) -> list[str]:
         """Return a sentence for each language of which too many words are unknown."""

@@ -181,6 +181,10 @@ def test_unknown_words_are_counted_and_the_commonest_named(fitted):
         fitted.predict(["good zebra", "bad zebra", "nice gnu"], lang="en")
 
 
+def test_punctuation_is_no_unknown_word(fitted):
+    fitted.predict(["the good dog, the bad dog ... !"], lang="en")
+
+
 def test_few_unknown_words_are_no_reason_to_warn(fitted):
     fitted.predict(["the good dog the soup the dog zebra"], lang="en")
 
