@@ -146,20 +146,38 @@ def ridge_path(
     total = float(weight.sum())
     mean = (weight @ x) / np.float32(total)
     sums, counts = _class_sums(x, y, n_classes, weight)
-    # Centred products, so that the bias is free of the penalty.
-    target = sums.T - np.outer(mean, counts)
-    gram = np.zeros((dim, dim))
-    for start in range(0, n, _BLOCK):
-        block = (x[start : start + _BLOCK] - mean) * np.sqrt(weight[start : start + _BLOCK, None])
-        gram += block.T @ block
+    mean_y = counts / total
+    # Products of centred rows, so that the bias is free of the penalty. With fewer rows than
+    # columns, of rows with rows: W = X'(XX' + penalty)^-1 Y is (X'X + penalty)^-1 X'Y.
+    root = np.sqrt(weight[:, None])
+    rows = (x - mean) * root if n < dim else None
+    if rows is not None:
+        gram = (rows @ rows.T).astype(np.float64)
+        target = (_one_hot(y, n_classes) - mean_y) * root
+    else:
+        gram = np.zeros((dim, dim))
+        for start in range(0, n, _BLOCK):
+            block = (x[start : start + _BLOCK] - mean) * root[start : start + _BLOCK]
+            gram += block.T @ block
+        target = sums.T.astype(np.float64) - np.outer(mean, counts)
     scale = max(float(np.trace(gram)), 1e-12)  # of all rows together, as the loss is here
     fitted = []
     for penalty in penalties:
         damped = gram.copy()
-        damped[np.diag_indices(dim)] += penalty * scale
-        weights = np.linalg.solve(damped, target).T.astype(np.float32)
-        fitted.append(Linear(weights, (counts / total - weights @ mean).astype(np.float32)))
+        damped[np.diag_indices(len(gram))] += penalty * scale
+        solved = np.linalg.solve(damped, target).astype(np.float32)
+        weights = (solved if rows is None else rows.T @ solved).T
+        fitted.append(Linear(weights, (mean_y - weights @ mean).astype(np.float32)))
     return fitted
+
+
+def _one_hot(y: Array, n_classes: int) -> Array:
+    """Return which classes each row has, (n, n_classes)."""
+    if y.ndim == 2:
+        return y.astype(np.float64)
+    found = np.zeros((len(y), n_classes))
+    found[np.arange(len(y)), y] = 1
+    return found
 
 
 def row_weights(y: Array, n_classes: int) -> Floats:

@@ -31,15 +31,17 @@ def test_logistic_regression_is_scikit_learns(n_classes):
     np.testing.assert_allclose(p, other.predict_proba(x), atol=1e-2)
 
 
-def test_ridge_regression_is_scikit_learns():
-    x, y = problem()
+@pytest.mark.parametrize("dim", [6, 400], ids=["more rows", "more columns"])
+def test_ridge_regression_is_scikit_learns(dim):
+    x, y = problem(dim=dim)
     got = linear.fit("ridge", x, y, 3, 1e-2)
     other = Ridge(alpha=1e-2 * centred_square(x) * len(x)).fit(x, np.eye(3)[y])
     np.testing.assert_allclose(got.decide(x), other.predict(x), atol=1e-4)  # atol: float32
 
 
-def test_balanced_ridge_regression_is_scikit_learns():
-    x, y = problem()
+@pytest.mark.parametrize("dim", [6, 400], ids=["more rows", "more columns"])
+def test_balanced_ridge_regression_is_scikit_learns(dim):
+    x, y = problem(dim=dim)
     weight = len(y) / 3 / np.bincount(y)[y]
     mean = np.average(x, axis=0, weights=weight)
     alpha = 1e-2 * float((weight[:, None] * np.square(x - mean)).sum())
