@@ -8,7 +8,7 @@ from pmeans import TransferClassifier
 from pmeans.align import Alignment, LanguageMap
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.transfer import UnknownWordsWarning, selection
+from pmeans.transfer import UnknownWordsWarning, linear, selection
 from pmeans.transfer.selection import candidates
 
 
@@ -52,6 +52,22 @@ def test_columns_of_powers_that_were_not_chosen_weigh_nothing(encoder, monkeypat
     by_power = np.abs(classifier.weights.reshape(2, 3, 4)).sum(axis=(0, 2))
     assert (by_power > 0).tolist() == [False, True, False]
     assert classifier.evaluate(*opinions(30, "de"), lang="de").accuracy == 1
+
+
+def test_scaling_is_folded_into_the_weights(encoder, monkeypatch):
+    def standard(*given):
+        return [c for c in candidates(*given) if c.scaling == "standard"][:1]
+
+    monkeypatch.setattr(selection, "candidates", standard)
+    raw = make_encoder("none")
+    texts, labels = opinions(60, "en")
+    classifier = TransferClassifier(raw).fit(texts, labels, lang="en")
+    x = raw.encode(texts, lang="en")
+    x /= x.std(axis=0) + (x.std(axis=0) == 0)
+    scaled = linear.fit("logistic", x, np.arange(60) % 2, 2, classifier.chosen.penalty).decide(x)
+    got = classifier.decision(texts, lang="en")
+    # The same up to a temperature, which is one factor. rtol: float32.
+    np.testing.assert_allclose(got / scaled, np.full_like(got, got[0, 0] / scaled[0, 0]), rtol=1e-3)
 
 
 def test_fewer_powers_and_another_scaling_are_tried(encoder):

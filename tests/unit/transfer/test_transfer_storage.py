@@ -9,6 +9,7 @@ from opinions import opinions
 import pmeans
 from pmeans import TransferClassifier
 from pmeans.errors import InputError, PmeansError, StorageError
+from pmeans.spaces.store import map_tensors, write_tensors
 
 
 @pytest.fixture
@@ -61,6 +62,13 @@ def _cut(folder):
     path.write_bytes(path.read_bytes()[:-64])
 
 
+def _not_a_number(folder):
+    arrays, metadata = map_tensors(folder / "classifier.safetensors")
+    arrays = {name: array.copy() for name, array in arrays.items() if "padding" not in name}
+    arrays["bias"][0] = np.nan
+    write_tensors(folder / "classifier.safetensors", arrays, metadata)
+
+
 def _class_lost(folder):
     names = json.loads((folder / "classifier.json").read_text())
     (folder / "classifier.json").write_text(json.dumps(names | {"classes": ["neg"]}))
@@ -77,6 +85,7 @@ DAMAGE = {
     "names cut short": (lambda f: (f / "classifier.json").write_text('{"classes": ['), "damaged"),
     "names of another kind": (lambda f: (f / "classifier.json").write_text("[]"), "damaged"),
     "no text": (lambda f: (f / "classifier.json").write_bytes(b"\xff\xfe"), "damaged"),
+    "not a number": (_not_a_number, "'bias' does not fit"),
     "a class lost": (_class_lost, "does not fit 1 classes"),
     "a newer version": (_newer, "version 99"),
     "no recipe": (lambda f: (f / "encoder" / "recipe.toml").unlink(), "no saved encoder"),
