@@ -43,7 +43,11 @@ def fit(
     lang_column: LangColumn = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="An encoder's folder or name, a recipe, a space."),
+        typer.Option(
+            metavar="MODEL",
+            help="An encoder's folder or name, a recipe, a word space.",
+            show_default="the package's own",
+        ),
     ] = None,
     separator: Separator = None,
     balanced: Annotated[
@@ -61,12 +65,9 @@ def fit(
     calibrated on rows held out of them.
     """
     from pmeans import models
-    from pmeans.errors import InputError
     from pmeans.labelling import Columns, read_labelled
     from pmeans.transfer import TransferClassifier
 
-    if model is None:
-        raise InputError("no encoder is built in yet: name one with --model.")
     encoder = models.load(model)
     columns = Columns(text, label, lang, lang_column, separator, on_error, input_format)
     rows = read_labelled(train, columns, encoder)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import subprocess
 import sys
 import types
 
@@ -125,6 +126,19 @@ def test_a_language_is_adapted_to_unlabelled_text(run, files, given):
     assert "z-norm of de fitted on 30 lines." in result.stderr
     assert TransferClassifier.load("made").fitted.adapted == ("de",)
     assert run(f"evaluate model de.csv --lang de --adapt {given}").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "heavy"),
+    [
+        ("from pmeans import TransferClassifier", {"sklearn", "scipy", "pyarrow", "py3langid"}),
+        ("from pmeans.cli.main import app", {"numpy", "sklearn"}),
+    ],
+)
+def test_what_is_not_yet_needed_is_not_loaded(program, heavy):
+    program += f"; import sys; print('loaded:', {heavy!r} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout == b"loaded: set()\n"
 
 
 BROKEN = '40,"open quote,pos\n41,too,many,cells\n42\n43,the dog,\n44,the good dog,pos\n'
