@@ -6,7 +6,8 @@ DATA has ``parallel`` and ``tasks``; the spaces are installed and have English a
 is the min, mean and max of its words. Choices are made by translation retrieval among the pairs
 held out for development (at most 300 of a source, mean over the sources of the share of sentences
 whose nearest English one is their translation); the tasks only say whether transfer agrees.
-A task's classifiers are trained once, on English, and scored on every variant.
+A task's classifiers are trained once on English rows as they are, and scored on all maps that lead
+to these; canonical directions change the English rows, and have classifiers of their own.
 """
 
 import sys
@@ -20,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import Part, PowerMeanEncoder, Recipe
-from pmeans.align import Alignment
-from pmeans.align_fit import Fit, Products
+from pmeans.align import Alignment, LanguageMap
+from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.evaluation import tasks
 from pmeans.evaluation.protocols import evaluate
 from pmeans.output import unit_rows
@@ -77,14 +78,15 @@ def sums_of(encoder: PowerMeanEncoder, pairs: list[tuple[str, str]], lang: str) 
 def maps(encoder: PowerMeanEncoder, pairs: Pairs, lang: str):
     """Yield the name and the alignment of every variant."""
     base = sums_of(encoder, pairs.choose(BASE), lang)
-    fits = [Fit(penalty=p) for p in PENALTIES]
-    fits += [Fit("cca", p) for p in PENALTIES]
-    fits += [Fit(m, 3000.0, rank) for m in ("ridge", "cca") for rank in (50, 100, 200, 300, 600)]
-    fits += [Fit("procrustes"), Fit("procrustes", rank=300)]
+    fits = [Fit("ridge", p) for p in PENALTIES]
+    fits += [Fit(m, p) for m in ("cca", "canonical") for p in PENALTIES]
+    ranks = [rank for rank in (50, 100, 200, 300, 600) if rank < encoder.dim]
+    fits += [Fit(m, 3000.0, rank) for m in ("ridge", "cca", "canonical") for rank in ranks]
+    fits += [Fit("procrustes")]
     for fit in fits:
         yield f"{fit}", base, fit
     del base
-    best = Fit("cca", 3000.0)
+    best = Fit("canonical", 3000.0)
     for n in (10_000, 40_000, 160_000, 300_000):
         yield f"{best}, {n:,} pairs", sums_of(encoder, pairs.choose(n), lang), best
     common = pairs.commonest(5_000)
@@ -104,19 +106,31 @@ def maps(encoder: PowerMeanEncoder, pairs: Pairs, lang: str):
         yield f"{best}, {sums.count:,} pairs, {name}", sums, best
 
 
+def fitted(sums: Products, fit: Fit, lang: str) -> Alignment:
+    """Return the alignment of one language with English."""
+    if fit.method != "canonical":
+        return Alignment("en", {lang: LanguageMap(to_pivot(sums, fit), "")})
+    english = canonical_pivot({lang: sums}, fit)
+    there = to_canonical(sums, english, fit.penalty)
+    return Alignment("en", {"en": LanguageMap((english,), ""), lang: LanguageMap((there,), "")})
+
+
 class Variants:
-    """Encodes English once, and the language under the name of a variant with its map."""
+    """Encodes English, and the language under the name of a variant with its map."""
 
     name = "variants"
 
     def __init__(self, encoder: PowerMeanEncoder, lang: str, found: dict) -> None:
-        self.dim, self._encoder, self._lang, self._found = encoder.dim, encoder, lang, found
+        self._encoder, self._lang, self._found = encoder, lang, found
+        self._english = next(iter(found.values()))  # all have the same map for English, or none
+        self.dim = self._english.dim if self._english else encoder.dim
         self._rows = {}
 
     def encode(self, sentences, *, lang):
         """Return the rows of English, or of the language with the map of a variant."""
         if lang == "en":
-            return self._encoder.encode(sentences, lang="en")
+            rows = self._encoder.encode(sentences, lang="en")
+            return self._english.apply(rows, "en") if self._english else rows
         if sentences not in self._rows:
             self._rows = {sentences: self._encoder.encode(sentences, lang=self._lang)}
         alignment = self._found[lang]
@@ -127,9 +141,12 @@ class Variants:
 def retrieval(encoder: PowerMeanEncoder, pairs: Pairs, lang: str, alignment) -> float:
     """Return how often a held-out sentence is nearest to its translation, in per cent."""
     sides = [[p[side] for ps in pairs.dev.values() for p in ps] for side in (0, 1)]
-    english = unit_rows(encoder.encode(sides[0], lang="en"))
-    rows = encoder.encode(sides[1], lang=lang)
-    near = np.argmax(unit_rows(alignment.apply(rows, lang) if alignment else rows) @ english.T, 1)
+    english, rows = (
+        encoder.encode(side, lang=code) for side, code in zip(sides, ("en", lang), strict=True)
+    )
+    if alignment:
+        english, rows = alignment.apply(english, "en"), alignment.apply(rows, lang)
+    near = np.argmax(unit_rows(rows) @ unit_rows(english).T, 1)
     right = near == np.arange(len(near))
     parts = np.split(right, np.cumsum([len(ps) for ps in pairs.dev.values()])[:-1])
     return 100 * float(np.mean([part.mean() for part in parts]))
@@ -143,6 +160,16 @@ def tokenised(encoder: PowerMeanEncoder) -> PowerMeanEncoder:
 
 def transfer(encoder: PowerMeanEncoder, data: Path, task: str, lang: str, found: dict) -> dict:
     """Return the mean score of every variant on a task, trained on English."""
+    own = {name for name, alignment in found.items() if alignment and "en" in alignment.maps}
+    together = {name: alignment for name, alignment in found.items() if name not in own}
+    scores = scored(encoder, data, task, lang, together) if together else {}
+    for name in own:
+        scores |= scored(encoder, data, task, lang, {name: found[name]})
+    return scores
+
+
+def scored(encoder: PowerMeanEncoder, data: Path, task: str, lang: str, found: dict) -> dict:
+    """Return the mean score of variants that have the same English rows."""
     encoder = tokenised(encoder)
     dataset = tasks.load(tasks.known()[task], data, ["en", lang])
     rows = {"en": dataset.rows["en"]} | dict.fromkeys(found, dataset.rows[lang])
@@ -170,7 +197,7 @@ def main() -> None:
     found: dict = {"z-norm": None}
     begin = time.perf_counter()
     for name, sums, fit in maps(znormed, pairs, lang):
-        found[name] = Alignment("en", {lang: sums.solve(fit)})
+        found[name] = fitted(sums, fit, lang)
         print(f"{time.perf_counter() - begin:6.1f} s  {name}", file=sys.stderr, flush=True)
     columns = {"retrieval": {n: retrieval(znormed, pairs, lang, a) for n, a in found.items()}}
     columns["retrieval"]["raw"] = retrieval(raw, pairs, lang, None)
