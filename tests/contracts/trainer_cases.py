@@ -73,6 +73,23 @@ CASES = {
         material="pairs.tsv",
         kind="bivcd",
     ),
+    "bivcd-texts": Case(
+        """
+        dim = 4
+        epochs = 3
+        min_count = 1
+        [[pairs]]
+        path = "pairs.tsv"
+        first = "en"
+        second = "de"
+        [[texts]]
+        path = "text.txt"
+        lang = "en"
+        wrapped = true
+        """,
+        material="text.txt",
+        kind="bivcd",
+    ),
     "fasttext": Case(
         """
         lang = "en"

@@ -5,18 +5,51 @@ epoch, so that words meet their translations as they meet their neighbours. Word
 language: *die* is two words in English and German. Any number of files, and so of languages, is
 trained together; English of en-de and of en-fr is the same English, and holds the others together.
 With buckets, all languages share the rows of n-grams, and unknown words of each get a vector.
+
+Running text of the same languages gives vectors to words that no pair has: a line of it is a
+sentence with one side only. Sentences are shuffled or not all alike, so this one is, too, and its
+words meet out of order. It is cut into pieces of at most 20 words first, about as many as a pair
+has, which keeps far words apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import skipgram
-from pmeans.training.corpus import PairFile, words
+from pmeans.training.corpus import PairFile, TextFile, words
 from pmeans.training.trainer import Progress
+
+_PIECE = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageText(TextFile):
+    """A file of running text, and what is taken of it.
+
+    Attributes:
+        lang: Language of the text, which some pairs have.
+        limit: At most this many lines, the first ones.
+    """
+
+    lang: str
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise InputError(f"{self.path}: limit must be at least 1, not {self.limit}.")
+
+    def pieces(self) -> Iterator[list[str]]:
+        """Yield the text in pieces of at most 20 words, those of one line about equally long."""
+        for sentence in self.sentences(self.lang, _PIECE, self.limit):
+            size = ceil(len(sentence) / ceil(len(sentence) / _PIECE))
+            for low in range(0, len(sentence), size):
+                yield sentence[low : low + size]
 
 
 @dataclass(frozen=True)
@@ -25,17 +58,23 @@ class Bivcd(skipgram.Settings):
 
     Attributes:
         name: What recipes will call the space.
-        pairs: The files.
-        licence: The terms of the pairs, if they should be kept with the space.
+        pairs: The files of pairs.
+        licence: The terms of the material, if they should be kept with the space.
+        texts: Files of running text that is trained on as well.
     """
 
     name: str
     pairs: tuple[PairFile, ...]
     licence: str = ""
+    texts: tuple[LanguageText, ...] = ()
 
     def beside(self, folder: Path) -> Bivcd:
         """Return the same trainer with its relative paths taken from a folder."""
-        return replace(self, pairs=tuple(file.beside(folder) for file in self.pairs))
+        return replace(
+            self,
+            pairs=tuple(file.beside(folder) for file in self.pairs),
+            texts=tuple(file.beside(folder) for file in self.texts),
+        )
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
@@ -48,19 +87,24 @@ class Bivcd(skipgram.Settings):
                 used.add(pair.source)
                 first, second = words(pair.first, file.first), words(pair.second, file.second)
                 collector.add([(file.first, first), (file.second, second)])
+        for text in self.texts:
+            progress(0.0, f"reading {Path(text.path).name}")
+            for piece in text.pieces():
+                collector.add([(text.lang, piece)])
         corpus = collector.corpus(self.min_count, self.seed)
         vectors, subwords = skipgram.train(
             corpus, self, shuffle=True, progress=progress, checkpoint=checkpoint
         )
         files = ", ".join(Path(file.path).name for file in self.pairs)
         named = ", ".join(sorted(used - {""}))
+        texts = "".join(f", {Path(text.path).name}" for text in self.texts)
         return WordSpace.from_words(
             self.name,
             corpus.words,
             vectors,
             subwords=subwords,
-            source=f"BIVCD on {files}" + (f" ({named})" if named else ""),
-            licence=self.licence or f"terms of its material: {named or files}",
+            source=f"BIVCD on {files}" + (f" ({named})" if named else "") + texts,
+            licence=self.licence or f"terms of its material: {named or files}{texts}",
         )
 
     def _check(self) -> None:
@@ -69,3 +113,11 @@ class Bivcd(skipgram.Settings):
         for file in self.pairs:
             skipgram.check_language(file.first)
             skipgram.check_language(file.second)
+        paired = {lang for file in self.pairs for lang in (file.first, file.second)}
+        for text in self.texts:
+            if text.lang not in paired:
+                raise InputError(
+                    f"{text.path} is text in {text.lang!r}, of which there are no pairs: its words "
+                    f"would lie beside those of {', '.join(sorted(paired))}, and not among them. "
+                    "Give pairs with that language, or leave the text out."
+                )

@@ -16,8 +16,9 @@ import lzma
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Self
 
 import numpy as np
 
@@ -94,6 +95,43 @@ class PairFile:
             drawn = np.random.default_rng(seed).choice(len(train), self.limit, replace=False)
             parts["train"] = [train[i] for i in sorted(drawn.tolist())]
         return parts
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of running text.
+
+    Attributes:
+        path: Where it is. Of a line with tabs only the last column is text.
+        wrapped: Whether lines end at the margin, amid a sentence; then line ends are ignored.
+    """
+
+    path: str
+    wrapped: bool = False
+
+    def beside(self, folder: Path) -> Self:
+        """Return the same with a relative path taken from a folder."""
+        return replace(self, path=str(folder / self.path))
+
+    def sentences(self, lang: str, longest: int, limit: int | None = None) -> Iterator[list[str]]:
+        """Yield the words of one line after the other.
+
+        Args:
+            lang: Language of the text.
+            longest: Words of a sentence where lines are wrapped, and no border of one is known.
+            limit: At most this many lines, the first ones.
+        """
+        lines = (line.rpartition("\t")[2] for line in islice(read_lines(self.path), limit))
+        sentences: Iterator[list[str]] = filter(None, (words(line, lang) for line in lines))
+        if self.wrapped:
+            running = chain.from_iterable(sentences)
+            sentences = iter(lambda: list(islice(running, longest)), [])
+        empty = True
+        for sentence in sentences:
+            empty = False
+            yield sentence
+        if empty:
+            raise InputError(f"{self.path}: no words.")
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

@@ -5,29 +5,14 @@ A word is the mean of its own row and those of its n-grams; `pmeans.training.ski
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import chain, islice
 from pathlib import Path
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import skipgram
-from pmeans.training.corpus import read_lines, words
+from pmeans.training.corpus import TextFile
 from pmeans.training.trainer import Progress
-
-
-@dataclass(frozen=True)
-class TextFile:
-    """A file of running text.
-
-    Attributes:
-        path: Where it is. Of a line with tabs only the last column is text.
-        wrapped: Whether lines end at the margin, amid a sentence; then line ends are ignored.
-    """
-
-    path: str
-    wrapped: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,8 +40,7 @@ class FastText(skipgram.Settings):
 
     def beside(self, folder: Path) -> FastText:
         """Return the same trainer with its relative paths taken from a folder."""
-        files = tuple(replace(file, path=str(folder / file.path)) for file in self.texts)
-        return replace(self, texts=files)
+        return replace(self, texts=tuple(file.beside(folder) for file in self.texts))
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
@@ -64,7 +48,7 @@ class FastText(skipgram.Settings):
         collector = skipgram.Collector()
         for file in self.texts:
             progress(0.0, f"reading {Path(file.path).name}")
-            for sentence in self._sentences(file):
+            for sentence in file.sentences(self.lang, skipgram.LONGEST, self.limit):
                 collector.add([(self.lang, sentence)])
         corpus = collector.corpus(self.min_count, self.seed)
         vectors, subwords = skipgram.train(
@@ -86,17 +70,3 @@ class FastText(skipgram.Settings):
             raise InputError("texts names no file; add a [[texts]] with a path.")
         if not self.buckets:
             raise InputError("buckets must be at least 1, not 0.")
-
-    def _sentences(self, file: TextFile) -> Iterator[list[str]]:
-        lines = (line.rpartition("\t")[2] for line in islice(read_lines(file.path), self.limit))
-        split = (words(line, self.lang) for line in lines)
-        sentences: Iterator[list[str]] = filter(None, split)
-        if file.wrapped:
-            running = chain.from_iterable(sentences)
-            sentences = iter(lambda: list(islice(running, skipgram.LONGEST)), [])
-        empty = True
-        for sentence in sentences:
-            empty = False
-            yield sentence
-        if empty:
-            raise InputError(f"{file.path}: no words.")

@@ -9,7 +9,7 @@ import pytest
 from pmeans import Part, PowerMeanEncoder, Recipe, kernels, training
 from pmeans.errors import FormatError, InputError
 from pmeans.spaces.neighbours import neighbours
-from pmeans.training.bivcd import Bivcd
+from pmeans.training.bivcd import Bivcd, LanguageText
 from pmeans.training.corpus import PairFile
 
 WORDS = {
@@ -97,6 +97,49 @@ def test_without_buckets_unknown_words_have_no_vector(trainer):
     assert space.vector("katzen", "de") is None
 
 
+@pytest.fixture
+def more(tmp_path, trainer) -> Bivcd:
+    """The same trainer with German text, in which a new word keeps the cat company."""
+    (tmp_path / "de.txt").write_text("Kater Katze\n" * 100)
+    text = LanguageText("de.txt", lang="de").beside(tmp_path)
+    return replace(trainer, texts=(text,), epochs=8)
+
+
+def test_a_word_of_the_text_alone_lies_among_the_translations_of_its_neighbours(trainer, more):
+    assert trainer.train(progress=silent).row("kater", "de") == -1
+    space = more.train(progress=silent)
+    assert space.languages == ("en", "de", "fr")
+    assert neighbours(space, "kater", "de", k=1, into="en")[0][1] == "cat"
+    assert neighbours(space, "kater", "de", k=1, into="fr")[0][1] == "chat"
+
+
+def test_running_text_is_cut_into_pieces_of_about_twenty_words(tmp_path):
+    numbers = " ".join(map(str, range(41)))
+    (tmp_path / "en.txt").write_text(f"{numbers}\none two\n")
+    lines = LanguageText(str(tmp_path / "en.txt"), lang="en")
+    assert [len(piece) for piece in lines.pieces()] == [14, 14, 13, 2]
+    wrapped = replace(lines, wrapped=True)
+    assert [len(piece) for piece in wrapped.pieces()] == [20, 20, 3]
+    assert list(wrapped.pieces())[-1] == ["40", "one", "two"]
+
+
+def test_text_of_a_language_without_pairs_is_refused(trainer):
+    text = LanguageText("it.txt", lang="it")
+    with pytest.raises(InputError, match=r"it\.txt is text in 'it', of which there are no pairs"):
+        replace(trainer, texts=(text,)).train(progress=silent)
+
+
+def test_a_limit_of_no_lines_is_refused():
+    with pytest.raises(InputError, match="limit must be at least 1, not 0"):
+        LanguageText("x", lang="en", limit=0)
+
+
+def test_space_says_what_text_it_was_made_of(more):
+    space = more.train(progress=silent)
+    assert space.source == "BIVCD on en-de.tsv.gz, en-fr.tsv.gz (news, web), de.txt"
+    assert space.licence == "terms of its material: news, web, de.txt"
+
+
 def test_space_says_what_it_was_made_of(trainer):
     pairs = tuple(replace(file, sources=("web",)) for file in trainer.pairs)
     space = replace(trainer, pairs=pairs).train(progress=silent)
@@ -118,6 +161,10 @@ def test_toml_file_names_the_pairs(tmp_path, trainer):
         '[[pairs]]\npath = "en-fr.tsv.gz"\nfirst = "en"\nsecond = "fr"\n'
     )
     assert training.from_toml(path) == trainer
+    with path.open("a") as file:
+        file.write('[[texts]]\npath = "fr.txt"\nlang = "fr"\nwrapped = true\nlimit = 9\n')
+    text = LanguageText(str(tmp_path / "fr.txt"), wrapped=True, lang="fr", limit=9)
+    assert training.from_toml(path) == replace(trainer, texts=(text,))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""Pairs of sentences: which are trained on, which are held out, how some are chosen."""
+"""Pairs of sentences: which are trained on or held out, how some are chosen; and running text."""
 
 from collections import Counter
 
 import pytest
 
 from pmeans.errors import InputError
-from pmeans.training.corpus import Pair, PairFile, split
+from pmeans.training.corpus import Pair, PairFile, TextFile, split
 
 
 @pytest.fixture
@@ -61,3 +61,36 @@ def test_an_unknown_source_is_refused_with_those_there_are(file):
 def test_files_that_give_nothing_are_refused(change, message):
     with pytest.raises(InputError, match=message):
         PairFile(**{"path": "x", "first": "en", "second": "de"} | change)
+
+
+def sentences(folder, text, longest=256, limit=None, **rest):
+    (folder / "text.txt").write_text(text)
+    return list(TextFile("text.txt", **rest).beside(folder).sentences("en", longest, limit))
+
+
+def test_a_line_of_running_text_is_a_sentence_whatever_its_length(tmp_path):
+    found = sentences(tmp_path, "It was a dark\n\nand stormy night\n", longest=2)
+    assert found == [["it", "was", "a", "dark"], ["and", "stormy", "night"]]
+
+
+def test_wrapped_lines_are_read_as_one_text(tmp_path):
+    text = "it was a\ndark and\n\nstormy night\n"
+    whole = [["it", "was", "a", "dark", "and", "stormy", "night"]]
+    assert sentences(tmp_path, text, wrapped=True, longest=7) == whole
+    pieces = sentences(tmp_path, text, wrapped=True, longest=5)
+    assert pieces == [whole[0][:5], whole[0][5:]]
+
+
+def test_only_the_last_column_is_text(tmp_path):
+    found = sentences(tmp_path, "108_0\tgood film\n109_0\tbad film\n")
+    assert found == [["good", "film"], ["bad", "film"]]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_limit_takes_the_first_lines_of_running_text(tmp_path, wrapped):
+    assert sentences(tmp_path, "one\ntwo\nthree", limit=1, wrapped=wrapped) == [["one"]]
+
+
+def test_running_text_without_words_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"text\.txt: no words"):
+        sentences(tmp_path, "\n\n")

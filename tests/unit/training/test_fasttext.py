@@ -7,7 +7,8 @@ import pytest
 
 from pmeans import kernels
 from pmeans.errors import InputError
-from pmeans.training.fasttext import FastText, TextFile
+from pmeans.training.corpus import TextFile
+from pmeans.training.fasttext import FastText
 
 TOPICS = (["walking", "walked", "walker"], ["singing", "sang", "singer"])
 
@@ -52,19 +53,6 @@ def test_same_seed_gives_the_same_bytes(trainer):
     one, other = (trainer.train(progress=silent) for _ in range(2))
     assert one.matrix.tobytes() == other.matrix.tobytes()
     assert one.subwords.ngrams.tobytes() == other.subwords.ngrams.tobytes()
-
-
-def test_wrapped_lines_are_read_as_one_text(tmp_path):
-    (tmp_path / "book.txt").write_text("it was a\ndark and\n\nstormy night\n")
-    trainer = FastText("x", "en", (TextFile("book.txt", wrapped=True),)).beside(tmp_path)
-    found = list(trainer._sentences(trainer.texts[0]))
-    assert found == [["it", "was", "a", "dark", "and", "stormy", "night"]]
-
-
-def test_only_the_last_column_is_text(tmp_path):
-    (tmp_path / "reviews.txt").write_text("108_0\tgood film\n109_0\tbad film\n")
-    trainer = FastText("x", "en", (TextFile("reviews.txt"),)).beside(tmp_path)
-    assert list(trainer._sentences(trainer.texts[0])) == [["good", "film"], ["bad", "film"]]
 
 
 @pytest.mark.parametrize(
