@@ -77,12 +77,15 @@ def model2vec(kind: str) -> Files:
 
 
 def store(dtype: str) -> bytes:
-    """Return a stored space; the one of int8 has subwords too."""
+    """Return a stored space; those of int8 and float16 have subwords too."""
     rest: dict[str, object] = {"case": "cased-then-lower"}
     matrix = VALUES.astype(dtype)
     if dtype == "int8":
-        subwords = Subwords(np.resize(VALUES, (7, 3)), 2, 4)
+        ngrams = np.resize(VALUES * 4, (7, 3)).astype(np.int8)
+        subwords = Subwords(ngrams, 2, 4, np.full(7, 0.25, np.float32))
         rest = {"scale": np.ones(5, np.float32), "subwords": subwords}
+    elif dtype == "float16":
+        rest["subwords"] = Subwords(np.resize(VALUES, (7, 3)).astype(np.float16), 2, 4)
     words = {"en": WORDS[:2], "de": WORDS[2:]}
     space = WordSpace.from_words("s", words, matrix, **rest)
     return _written(lambda path: save_space(space, path))

@@ -218,3 +218,12 @@ def test_an_infinite_scale_does_not_warn_but_is_found_by_verification():
         "s", {"en": ["a"]}, np.zeros((1, 2), np.int8), scale=np.array([np.inf], np.float32)
     )
     assert "not finite" in next(problems(space))
+
+
+def test_an_infinite_scale_of_ngrams_does_not_warn_but_is_found_by_verification():
+    scale = np.array([1, np.inf], np.float32)
+    subwords = Subwords(np.zeros((2, 2), np.int8), 2, 3, scale)
+    space = WordSpace.from_words("s", {"en": ["a"]}, np.ones((1, 2)), subwords=subwords)
+    found = "1 n-gram vectors have numbers that are not finite, first in row 1"
+    assert list(problems(space)) == [found]
+    assert space.vector("every n-gram of two buckets", "en") is None

@@ -1,14 +1,17 @@
 """Build files, on a toy space of two languages."""
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pmeans import WordSpace, models, save_space
+from pmeans import WordSpace, kernels, models, save_space
 from pmeans.cli.main import app
 from pmeans.errors import ConfigError, InputError, StorageError
+from pmeans.spaces.library import find_space
+from pmeans.spaces.space import Subwords
 from pmeans.training.build import Build
 
 PAIRS = [
@@ -83,6 +86,20 @@ def test_the_commonest_words_of_the_texts_are_kept(folder):
 def test_of_words_that_are_equally_common_the_first_are_kept(folder):
     space = made(folder, change=lambda text: text.replace("words = 3", "words = 4")).spaces["toy"]
     assert list(space.words("en")) == ["rare", "the", "cat", "sat"]
+
+
+def test_subwords_are_packed_as_the_words_are_and_answer_for_those_left_out(folder):
+    space = find_space(str(folder / "toy.safetensors"))
+    ngrams = np.random.default_rng(1).standard_normal((20, 2)).astype(np.float32)
+    save_space(replace(space, subwords=Subwords(ngrams, 2, 3)), folder / "toy.safetensors")
+    packed = made(folder).spaces["toy"]
+    assert (packed.matrix.dtype, packed.subwords.ngrams.dtype) == (np.int8, np.int8)
+    assert packed.row("selten", "de") == -1
+    composed, _ = kernels.compose(["selten"], ngrams, 2, 3)
+    # atol: half a step of the coarsest row.
+    atol = np.abs(ngrams).max() / 254
+    np.testing.assert_allclose(packed.vector("selten", "de"), composed[0], atol=atol)
+    assert made(folder).encode("selten", lang="de").any()
 
 
 def test_the_z_norm_is_fitted_on_the_packed_space(folder):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pmeans import kernels
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels import Splitting
 from pmeans.spaces.edit import count_words, limit, merge, prune, quantise, rename
@@ -159,6 +160,9 @@ def test_merge_keeps_shared_subwords_and_drops_others(space):
     assert merge([limit(space, 1), space], "m").subwords is space.subwords
     other = WordSpace.from_words("o", {"fr": ["chat"]}, numbers(1))
     assert merge([space, other], "m").subwords is None
+    sharing = replace(other, subwords=quantise(space, "int8").subwords)
+    small = replace(quantise(space, "int8"), subwords=sharing.subwords)
+    assert merge([small, sharing], "m").subwords is sharing.subwords
 
 
 def test_merge_refuses_different_dimensions(space):
@@ -210,6 +214,51 @@ def test_int8_refuses_infinity(space):
     space.matrix[0, 0] = np.inf
     with pytest.raises(InputError, match=r"no code for inf, .* of 'the' \(en\)"):
         quantise(space, "int8")
+
+
+def test_ngrams_are_stored_as_the_words_are(space):
+    ngrams = np.array([[1.27, -0.5, 0.004], [0, 0, 0]], dtype=np.float32)
+    space = replace(space, subwords=Subwords(ngrams, 3, 4))
+    small = quantise(space, "int8").subwords
+    assert small.ngrams.tolist() == [[127, -50, 0], [0, 0, 0]]
+    assert small.scale.tolist() == [np.float32(1.27) / np.float32(127), 0]
+    assert (small.minn, small.maxn) == (3, 4)
+    half = quantise(space, "float16").subwords
+    assert half.scale is None
+    np.testing.assert_array_equal(half.ngrams, ngrams.astype(np.float16), strict=True)
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_an_unknown_word_is_composed_from_the_decoded_ngrams(space, precision):
+    ngrams = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
+    space = quantise(replace(space, subwords=Subwords(ngrams, 3, 4)), precision)
+    sub = space.subwords
+    by_hand = sub.ngrams.astype(np.float32) * (1 if sub.scale is None else sub.scale[:, None])
+    composed, _ = kernels.compose(["hund"], by_hand, 3, 4)
+    assert space.vector("Hund", "de").tolist() == composed[0].tolist()
+    # A row's numbers are off by half a step of 1/127 at most, or by 2 ** -11 of their size.
+    atol = np.abs(ngrams).max() / 250
+    np.testing.assert_allclose(by_hand, ngrams, atol=atol)
+
+
+def test_ngrams_of_a_quantised_space_are_quantised_where_they_were_not(space):
+    old = replace(quantise(space, "int8"), subwords=space.subwords)
+    new = quantise(old, "int8")
+    assert (new.matrix is old.matrix, new.path) == (True, "")
+    assert new.subwords.ngrams.dtype == np.int8
+
+
+def test_ngrams_that_float16_cannot_hold_are_refused_by_their_bucket(space):
+    space.subwords.ngrams[3, 1] = 70000
+    with pytest.raises(InputError, match=r"cannot hold 70000.0, .* bucket 3 in 'two'; keep"):
+        quantise(space, "float16")
+
+
+def test_ngrams_quantised_back_decode(space):
+    small = quantise(space, "int8")
+    back = quantise(small, "float32").subwords
+    assert back.scale is None
+    np.testing.assert_array_equal(back.ngrams, small.subwords.vectors, strict=True)
 
 
 def test_quantising_back_decodes(space):

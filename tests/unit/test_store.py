@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
 from pmeans.errors import FormatError, StorageError
+from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
 
@@ -55,6 +57,59 @@ def test_equal_spaces_have_equal_bytes(toy, tmp_path):
     save_space(toy, tmp_path / "a")
     save_space(open_space(tmp_path / "a"), tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
+def test_subwords_of_every_precision_come_back_to_the_byte(toy, tmp_path, precision):
+    ngrams = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
+    space = quantise(replace(toy, subwords=Subwords(ngrams, 2, 3)), precision)
+    save_space(space, tmp_path / "a")
+    back = open_space(tmp_path / "a")
+    np.testing.assert_array_equal(back.subwords.ngrams, space.subwords.ngrams, strict=True)
+    assert (back.subwords.scale is None) == (precision != "int8")
+    assert back.vector("unknown", "en").tolist() == space.vector("unknown", "en").tolist()
+    save_space(back, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_float32_ngrams_are_not_copied(toy, tmp_path):
+    back = stored(replace(toy, subwords=Subwords(np.ones((7, 3), np.float32), 2, 3)), tmp_path)
+    assert back.subwords.vectors.ctypes.data == back.subwords.ngrams.ctypes.data
+
+
+def test_a_store_of_int8_words_and_float32_ngrams_opens(toy, tmp_path):
+    subwords = Subwords(np.ones((7, 3), np.float32), 2, 3)
+    back = stored(replace(quantise(toy, "int8"), subwords=subwords), tmp_path)
+    assert (back.matrix.dtype, back.subwords.ngrams.dtype) == (np.int8, np.float32)
+    assert back.vector("unknown", "en").tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({"ngram_scale": None}, "n-grams: int8 and a scale go together"),
+        ({"ngrams": np.ones((7, 3), np.float32)}, "n-grams: int8 and a scale go together"),
+        ({"ngram_scale": np.ones(6, np.float32)}, "n-grams: scale misfits"),
+        ({"ngram_scale": np.ones((7, 1), np.float32)}, "n-grams: scale misfits"),
+        ({"ngram_scale": np.ones(7, np.float16)}, "n-grams: scale misfits"),
+        ({"ngrams": np.ones((7, 3), np.uint8)}, "n-grams has a strange type"),
+        ({"ngrams": np.ones(7, np.int8)}, "n-grams has not two dimensions"),
+        ({"ngrams": np.ones((7, 2), np.int8)}, r"n-gram vectors misfit: \(7, 2\)"),
+        (
+            {"ngrams": np.ones((0, 3), np.int8), "ngram_scale": np.ones(0, np.float32)},
+            "n-gram vectors misfit",
+        ),
+    ],
+)
+def test_ngrams_that_misfit_are_refused(toy, tmp_path, tensors, message):
+    space = replace(toy, subwords=Subwords(np.ones((7, 3), np.float32), 2, 3))
+    save_space(quantise(space, "int8"), tmp_path / "a")
+    old, metadata = map_tensors(tmp_path / "a")
+    new = {name: array for name, array in (old | tensors).items() if array is not None}
+    unpadded = {name: new[name] for name in new if not name.startswith("padding")}
+    write_tensors(tmp_path / "b", unpadded, metadata)
+    with pytest.raises(FormatError, match=message):
+        open_space(tmp_path / "b")
 
 
 def changed(toy, tmp_path, **metadata):

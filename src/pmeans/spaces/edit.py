@@ -3,16 +3,18 @@
 Every function returns a new `WordSpace` and leaves its argument alone; words keep their
 (language, word) keys and their order. What happens to subwords:
 
-- `limit`, `prune`, `quantise` and `rename` keep them. A word that `limit` or `prune` takes away
-  is then composed from its n-grams like any other unknown word.
+- `limit`, `prune` and `rename` keep them. A word that `limit` or `prune` takes away is then
+  composed from its n-grams like any other unknown word.
+- `quantise` stores them as it stores the words.
 - `merge` keeps them only where all spaces share the very same ones, and drops them otherwise: the
   n-grams of one space say nothing about the words of another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, pairwise
 from typing import Literal
 
@@ -22,7 +24,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels import Splitting, index
-from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
+from pmeans.spaces.space import ANY_LANGUAGE, WordSpace, decoded
 from pmeans.types import Array, Floats, Ints, WordTable
 
 Mask = npt.NDArray[np.bool_]
@@ -106,6 +108,7 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
                 f"cannot merge {first.name!r} with case {first.case!r} and {other.name!r} with "
                 f"case {other.case!r}; convert one of them with the other's case."
             )
+    subwords = first.subwords if all(s.subwords is first.subwords for s in spaces) else None
     if len({space.matrix.dtype for space in spaces}) > 1:
         spaces = [quantise(space, "float32") for space in spaces]
     tables: dict[str, WordTable] = {}
@@ -132,54 +135,72 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
         tables,
         first.case,
         np.concatenate(scales) if scales else None,
-        first.subwords if all(s.subwords is first.subwords for s in spaces) else None,
+        subwords,
         "; ".join(dict.fromkeys(space.source for space in spaces if space.source)),
         "; ".join(dict.fromkeys(space.licence for space in spaces if space.licence)),
     )
 
 
 def quantise(space: WordSpace, precision: Precision) -> WordSpace:
-    """Store the vectors as ``"float32"``, ``"float16"`` or ``"int8"``.
+    """Store the vectors of words and n-grams as ``"float32"``, ``"float16"`` or ``"int8"``.
 
     An int8 row is ``rint(x / scale)`` with ``scale = max|x| / 127``. Float16 rounds to nearest and
-    refuses numbers that it cannot hold. N-gram vectors stay float32.
+    refuses numbers that it cannot hold.
     """
     if precision not in ("float32", "float16", "int8"):
         raise InputError(f"unknown precision {precision!r}; take float32, float16 or int8.")
-    if space.matrix.dtype == precision:
-        return space
-    matrix = np.empty(space.matrix.shape, dtype=precision)
-    scale = np.empty(len(space), dtype=np.float32) if precision == "int8" else None
-    for chunk in _chunks(len(space)):
-        rows = space.rows(chunk)
+    subwords = space.subwords
+    if space.matrix.dtype != precision:
+        of_word = partial(_word_of, space)
+        matrix, scale = _quantised(space.matrix, space.scale, precision, of_word)
+        space = replace(space, matrix=matrix, scale=scale, path="")
+    if subwords and subwords.ngrams.dtype != precision:
+        ngrams, scale = _quantised(
+            subwords.ngrams, subwords.scale, precision,
+            lambda row: f"n-gram bucket {row} in {space.name!r}; keep float32.",
+        )  # fmt: skip
+        space = replace(space, subwords=replace(subwords, ngrams=ngrams, scale=scale), path="")
+    return space
+
+
+def _quantised(
+    matrix: Array, scale: Floats | None, precision: Precision, place: Callable[[int], str]
+) -> tuple[Array, Floats | None]:
+    """Return rows and scale in another precision; ``place`` ends what is said of a bad row."""
+    coded = np.empty(matrix.shape, dtype=precision)
+    scales = np.empty(len(matrix), dtype=np.float32) if precision == "int8" else None
+    for chunk in _chunks(len(matrix)):
+        rows = decoded(matrix, scale, chunk)
         largest = np.abs(rows).max(axis=1, initial=0)
-        if scale is not None:
-            _refuse(space, chunk, rows, ~np.isfinite(largest), "int8 has no code for")
-            scale[chunk] = largest / np.float32(127)
-            step = np.where(scale[chunk] > 0, scale[chunk], 1)[:, None]
+        if scales is not None:
+            _refuse(chunk, rows, ~np.isfinite(largest), "int8 has no code for", place)
+            scales[chunk] = largest / np.float32(127)
+            step = np.where(scales[chunk] > 0, scales[chunk], 1)[:, None]
             # A row near the smallest float32 has a scale that rounds far down: hence the clip.
-            matrix[chunk] = np.clip(np.rint(rows / step), -127, 127)
+            coded[chunk] = np.clip(np.rint(rows / step), -127, 127)
         elif precision == "float16":
             # From 65520 on, rounding to nearest gives infinity.
-            _refuse(space, chunk, rows, ~(largest < 65520), "float16 ends at 65504 and cannot hold")
-            matrix[chunk] = rows
+            bad = ~(largest < 65520)
+            _refuse(chunk, rows, bad, "float16 ends at 65504 and cannot hold", place)
+            coded[chunk] = rows
         else:
-            matrix[chunk] = rows
-    return replace(space, matrix=matrix, scale=scale, path="")
+            coded[chunk] = rows
+    return coded, scales
 
 
-def _refuse(space: WordSpace, chunk: slice, rows: Floats, bad: Mask, why: str) -> None:
-    if not bad.any():
-        return
-    i = int(np.argmax(bad))
-    value = rows[i][np.argmax(np.abs(rows[i]))]
-    for lang, table in space.tables.items():
-        if table.start <= chunk.start + i < table.start + len(table):
-            word = table[chunk.start + i - table.start]
-            raise InputError(
-                f"{why} {value}, a number in the vector of {word!r} ({lang}) in {space.name!r}; "
-                "keep float32, or prune the word."
-            )
+def _refuse(chunk: slice, rows: Floats, bad: Mask, why: str, place: Callable[[int], str]) -> None:
+    if bad.any():
+        i = int(np.argmax(bad))
+        value = rows[i][np.argmax(np.abs(rows[i]))]
+        raise InputError(f"{why} {value}, a number in the vector of {place(chunk.start + i)}")
+
+
+def _word_of(space: WordSpace, row: int) -> str:
+    lang, table = next(
+        (lang, t) for lang, t in space.tables.items() if t.start <= row < t.start + len(t)
+    )
+    word = table[row - table.start]
+    return f"{word!r} ({lang}) in {space.name!r}; keep float32, or prune the word."
 
 
 def _chunks(n: int) -> Iterator[slice]:

@@ -6,7 +6,8 @@ A store is an ordinary safetensors file, readable by that library, with these te
 - ``scale`` (n_words,) F32: only for I8.
 - ``words.XX`` (n_bytes,) U8, ``offsets.XX`` (n + 1,) I64, ``slots.XX`` (n_slots, 2) U64: the words
   of language XX and the hash table over them (`pmeans.kernels.index`).
-- ``ngrams`` (n_buckets, dim) F32: only for spaces with subwords.
+- ``ngrams`` (n_buckets, dim) F32, F16 or I8: only for spaces with subwords.
+- ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8.
 - ``padding.K`` U8: zeros, up to the next multiple of 64 bytes, because the format knows no holes.
 
 ``__metadata__`` holds ``format = "pmeans-space"``, ``version``, the languages in row order and
@@ -130,6 +131,8 @@ def save_space(space: WordSpace, path: str | Path) -> None:
     }
     if space.subwords:
         tensors["ngrams"] = space.subwords.ngrams
+        if space.subwords.scale is not None:
+            tensors["ngram_scale"] = space.subwords.scale
         metadata |= {"minn": str(space.subwords.minn), "maxn": str(space.subwords.maxn)}
     write_tensors(path, tensors, metadata)
 
@@ -160,12 +163,8 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     scale = tensors.get("scale")
     languages = json.loads(metadata["languages"])
     _require(isinstance(languages, list) and bool(languages), "it names no language")
-    _require(matrix.ndim == 2, "the matrix has not two dimensions")
+    _check_vectors(matrix, scale, "the matrix")
     _require(matrix.shape[1] <= LARGEST_DIM, f"its vectors have {matrix.shape[1]} columns")
-    _require(matrix.dtype.name in ("float32", "float16", "int8"), "the matrix has a strange type")
-    _require((scale is None) == (matrix.dtype != np.int8), "int8 and a scale go together")
-    if scale is not None:
-        _require(scale.shape == (len(matrix),) and scale.dtype == np.float32, "scale misfits")
     _require(metadata["case"] in _CASES, f"unknown case {metadata['case']!r}")
     tables: dict[str, WordTable] = {}
     start = 0
@@ -183,19 +182,26 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     _require(start == len(matrix), f"{start} words for {len(matrix)} vectors")
     subwords = None
     if "ngrams" in tensors:
-        ngrams = tensors["ngrams"]
+        ngrams, ngram_scale = tensors["ngrams"], tensors.get("ngram_scale")
         minn, maxn = int(metadata["minn"]), int(metadata["maxn"])
         _require(0 <= minn <= maxn <= LONGEST_NGRAM, f"n-gram lengths of {minn} to {maxn}")
-        _require(
-            ngrams.ndim == 2 and ngrams.dtype == np.float32 and len(ngrams) > 0
-            and ngrams.shape[1] == matrix.shape[1],
-            "the n-gram vectors misfit",
-        )  # fmt: skip
-        subwords = Subwords(ngrams, minn, maxn)
+        _check_vectors(ngrams, ngram_scale, "the matrix of n-grams")
+        fits = len(ngrams) > 0 and ngrams.shape[1] == matrix.shape[1]
+        _require(fits, f"the n-gram vectors misfit: {ngrams.shape}")
+        subwords = Subwords(ngrams, minn, maxn, ngram_scale)
     return WordSpace(
         metadata["name"], matrix, tables, metadata["case"], scale, subwords,  # type: ignore[arg-type]
         metadata.get("source", ""), metadata.get("licence", ""), path,
     )  # fmt: skip
+
+
+def _check_vectors(matrix: Array, scale: Array | None, what: str) -> None:
+    _require(matrix.ndim == 2, f"{what} has not two dimensions")
+    _require(matrix.dtype.name in ("float32", "float16", "int8"), f"{what} has a strange type")
+    _require((scale is None) == (matrix.dtype != np.int8), f"{what}: int8 and a scale go together")
+    if scale is not None:
+        fits = scale.shape == (len(matrix),) and scale.dtype == np.float32
+        _require(fits, f"{what}: scale misfits")
 
 
 def _check_table(table: WordTable) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pmeans.kernels import index
-from pmeans.spaces.space import WordSpace
-from pmeans.types import WordTable
+from pmeans.spaces.space import WordSpace, decoded
+from pmeans.types import Array, Floats, WordTable
 
 _ROWS = 65536
 
@@ -23,20 +23,21 @@ def problems(space: WordSpace) -> Iterator[str]:
         wrong = _table_problem(table)
         if wrong:
             yield f"the words of {lang!r} are damaged: {wrong}"
+    yield from _vector_problem(space.matrix, space.scale, "vectors")
+    if space.subwords:
+        yield from _vector_problem(space.subwords.ngrams, space.subwords.scale, "n-gram vectors")
+
+
+def _vector_problem(matrix: Array, scale: Floats | None, what: str) -> Iterator[str]:
     bad = 0
     first = -1
-    for low in range(0, len(space), _ROWS):
-        finite = np.isfinite(space.rows(slice(low, low + _ROWS))).all(axis=1)
+    for low in range(0, len(matrix), _ROWS):
+        finite = np.isfinite(decoded(matrix, scale, slice(low, low + _ROWS))).all(axis=1)
         if bad == 0 and not finite.all():
             first = low + int(np.argmin(finite))
         bad += int((~finite).sum())
     if bad:
-        yield f"{bad:,} vectors have numbers that are not finite, first in row {first:,}"
-    if space.subwords and not all(
-        np.isfinite(space.subwords.ngrams[low : low + _ROWS]).all()
-        for low in range(0, len(space.subwords.ngrams), _ROWS)
-    ):
-        yield "the n-gram vectors have numbers that are not finite"
+        yield f"{bad:,} {what} have numbers that are not finite, first in row {first:,}"
 
 
 def _table_problem(table: WordTable) -> str:
