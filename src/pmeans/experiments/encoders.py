@@ -144,6 +144,8 @@ def digest(space: WordSpace) -> str:
     if space.subwords is not None:
         found.update(repr((space.subwords.minn, space.subwords.maxn)).encode())
         found.update(_bytes(space.subwords.ngrams))
+        if space.subwords.scale is not None:
+            found.update(_bytes(space.subwords.scale))
     return found.hexdigest()
 
 

@@ -151,7 +151,7 @@ def fill(space: WordSpace, other: WordSpace, strength: float = 0.01) -> WordSpac
         other.name, words, np.concatenate(made), case=space.case, subwords=space.subwords,
         source=other.source, licence=other.licence,
     )  # fmt: skip
-    return edit.merge([edit.quantise(space, "float32"), added], space.name)
+    return edit.merge([space, added], space.name)
 
 
 def transform(space: WordSpace, steps: Sequence[str], *, by_language: bool = False) -> WordSpace:
@@ -286,4 +286,4 @@ def _reachable(word: str, space: WordSpace) -> bool:
 
 def _mapped(subwords: Subwords, fitted: Affine) -> Subwords:
     # The mean of mapped n-grams is the mapped mean of n-grams.
-    return replace(subwords, ngrams=fitted(subwords.ngrams))
+    return replace(subwords, ngrams=fitted(subwords.vectors), scale=None)

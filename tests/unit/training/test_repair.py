@@ -6,6 +6,7 @@ import pytest
 import pmeans
 from pmeans import training
 from pmeans.errors import ConfigError, InputError
+from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import repair
 from pmeans.training.repair import Repair, fill, transform
@@ -100,6 +101,25 @@ def test_an_unknown_word_is_composed_as_if_it_had_been_mapped_itself():
     steps.append(repair.pca(steps[0](before.matrix), 2))
     by_hand = steps[1](steps[0](before.vector("unknown", "en")[None]))[0]
     np.testing.assert_allclose(after.vector("unknown", "en"), by_hand, **CLOSE)
+
+
+def test_quantised_ngrams_are_mapped_as_what_they_decode_to():
+    small = edit.quantise(
+        space_of(vectors(40, 3), subwords=Subwords(vectors(20, 3, seed=2), 2, 3)), "int8"
+    )
+    steps = ["remove-top:1"]
+    of_small, of_decoded = (
+        transform(small, steps),
+        transform(edit.quantise(small, "float32"), steps),
+    )
+    assert of_small.subwords.scale is None
+    np.testing.assert_array_equal(of_small.subwords.ngrams, of_decoded.subwords.ngrams)
+
+
+def test_a_quantised_space_that_is_filled_keeps_its_subwords():
+    ngrams = Subwords(vectors(20, 3, seed=2), 2, 3)
+    small = edit.quantise(space_of(vectors(30, 3), subwords=ngrams), "int8")
+    assert fill(small, space_of(vectors(40, 3))).subwords is small.subwords
 
 
 def test_unit_rows_have_no_subwords():
