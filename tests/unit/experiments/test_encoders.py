@@ -12,7 +12,7 @@ from pmeans.experiments.plan import EncoderRow
 from pmeans.recipe import Part
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import path_of
-from pmeans.spaces.space import WordSpace
+from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.training.corpus import PairFile
 
@@ -82,6 +82,7 @@ def test_other_numbers_under_the_same_name_change_the_id(toy):
 def test_the_digest_sees_words_case_type_and_scale(toy):
     words = {"en": ["the", "cat", "sit"], "de": ["die", "katze"]}
     eight = quantise(toy, "int8")
+    coded = Subwords(np.ones((4, 3), np.int8), 2, 3, np.ones(4, np.float32))
     spaces = [
         toy,
         WordSpace.from_words("toy", words, toy.matrix),
@@ -89,6 +90,8 @@ def test_the_digest_sees_words_case_type_and_scale(toy):
         quantise(toy, "float16"),
         eight,
         replace(eight, scale=eight.scale * np.float32(2)),
+        replace(eight, subwords=coded),
+        replace(eight, subwords=replace(coded, scale=coded.scale * np.float32(2))),
     ]
     assert len({digest(space) for space in spaces}) == len(spaces)
 
