@@ -13,6 +13,23 @@ from html import escape
 
 from pmeans.transfer.explain import Explanation, TokenPush
 
+STYLE = """\
+.sentence { margin: .3rem 0; font-size: 1.15rem; line-height: 2; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
+.towards, .away { border-radius: .2em; padding: .1em 0; }
+.towards { background: rgb(var(--towards) / var(--push)); }
+.away { background: rgb(var(--away) / var(--push)); border-bottom: 2px dotted; }
+.unknown { color: var(--quiet); }
+"""
+"""Rules for what `sentence_html` and `KEY` return. A page sets --towards, --away and --quiet."""
+
+KEY = """\
+<p class="key"><span class="towards" style="--push: .5">towards the class</span>
+<span class="away" style="--push: .5">away from it</span>
+<span class="unknown">unknown word</span></p>
+"""
+"""What the colours mean, as a paragraph."""
+
 _PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -29,19 +46,10 @@ body { margin: 2rem auto; max-width: 46rem; padding: 0 1rem; background: var(--p
   color: var(--ink); font: 1rem/1.6 system-ui, sans-serif; }
 section { margin: 2rem 0; }
 .verdict, .key { margin: 0; color: var(--quiet); font-size: .85rem; }
-.sentence { margin: .3rem 0; font-size: 1.15rem; line-height: 2; white-space: pre-wrap;
-  overflow-wrap: anywhere; }
-.towards, .away { border-radius: .2em; padding: .1em 0; }
-.towards { background: rgb(var(--towards) / var(--push)); }
-.away { background: rgb(var(--away) / var(--push)); border-bottom: 2px dotted; }
-.unknown { color: var(--quiet); }
-</style>
+STYLE</style>
 </head>
 <body>
-<p class="key"><span class="towards" style="--push: .5">towards the class</span>
-<span class="away" style="--push: .5">away from it</span>
-<span class="unknown">unknown word</span></p>
-SECTIONS
+KEYSECTIONS
 </body>
 </html>
 """
@@ -56,11 +64,13 @@ def as_html(explanations: Sequence[Explanation]) -> str:
     Colours are relative to the strongest word of each sentence: a word among thirty pushes less
     than one among three, and would be invisible on a common scale.
     """
-    page = _PAGE.replace("SECTIONS", "\n".join(map(_section, explanations)))
+    sections = "\n".join(map(_section, explanations))
+    page = _PAGE.replace("STYLE", STYLE).replace("KEY", KEY).replace("SECTIONS", sections)
     return page.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair has no UTF-8
 
 
-def _section(explanation: Explanation) -> str:
+def sentence_html(explanation: Explanation) -> str:
+    """Return the sentence alone, as a paragraph of coloured words for a page with `STYLE`."""
     pushes = [abs(token.contribution) for token in explanation.tokens]
     strongest = max(pushes, default=0) or 1.0
     pieces = []
@@ -69,11 +79,13 @@ def _section(explanation: Explanation) -> str:
         pieces += [escape(explanation.sentence[end : token.start]), _word(token, strongest)]
         end = token.end
     pieces.append(escape(explanation.sentence[end:]))
-    return (
-        f'<section>\n<p class="verdict">{escape(explanation.verdict())}</p>\n'
-        f'<p class="sentence" dir="auto" lang="{escape(explanation.lang)}">{"".join(pieces)}</p>\n'
-        "</section>"
-    )
+    lang = escape(explanation.lang)
+    return f'<p class="sentence" dir="auto" lang="{lang}">{"".join(pieces)}</p>\n'
+
+
+def _section(explanation: Explanation) -> str:
+    verdict = escape(explanation.verdict())
+    return f'<section>\n<p class="verdict">{verdict}</p>\n{sentence_html(explanation)}</section>'
 
 
 def _word(token: TokenPush, strongest: float) -> str:
