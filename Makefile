@@ -17,8 +17,8 @@ $(STAMP): pyproject.toml constraints.txt $(NATIVE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: setup  ## convert the bundled vectors and embed a few sentences with them
-	PATH="$(abspath $(BIN)):$$PATH" sh demo/run.sh
+demo: setup  ## train on English sentences, apply to German and French ones, write demo/report.html
+	$(BIN)/python -m demo
 
 # What `make default-model` trains on the way, and the data as the trainer files name it.
 SPACES = build/default
@@ -110,4 +110,4 @@ sanitize:  ## run tests and some fuzzing on a native core with AddressSanitizer 
 	PYTHONPATH=tests $(SANITIZED) -m fuzz $(or $(N),20000)
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .venv-* build demo/out
+	rm -rf $(VENV) .venv-* build demo/report.html
