@@ -79,6 +79,8 @@ def test_everything_the_default_model_is_made_of_is_listed():
                     used.update(table["sources"])
                     # Public domain in English and German alone.
                     assert table["second"] == "de" or "bible" not in table["sources"]
+                elif "/mono/" in file:
+                    used.add(Path(file).name.split(".")[1])  # LANGUAGE.SOURCE.txt.xz
                 elif "/data/" in file:
                     # LANGUAGES.KIND.SOURCE.ENDING
                     used.add(Path(file).name.split(".")[2])
