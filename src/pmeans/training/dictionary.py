@@ -8,6 +8,7 @@ is random, and no state is kept but the aligner's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -75,48 +76,78 @@ class Dictionary:
         space = open_language(self.space, self.pivot)
         if self.lang in space.tables:
             raise InputError(f"the space {space.name!r} has {self.lang!r} already.")
-        listed = [_counted_once([read_dictionary(file) for file in self.files])]
+        aligned = None
         if self.text is not None:
             state = AlignerState(checkpoint, self, [self.text])
-            listed.append(aligned_words(self.text, (self.pivot, self.lang), state, progress))
-        if self.weights == "alignment":
-            listed = [_shares(pairs) for pairs in listed]
-        else:
-            listed = [_counted_once(listed)]
-        words, ids, rows, weights = self._known(space, listed)
-        vectors = vectors_of(space, self.pivot)
-        if self.weights == "frequency":
-            weights = weights / (rows + 1)
-        means = _means(vectors, ids, rows, weights, len(words))
+            aligned = aligned_words(self.text, (self.pivot, self.lang), state, progress)
+        pairs = translations(self.files, aligned, shared=self.weights == "alignment")
+        words, means = project(space, self.pivot, pairs, by_rank=self.weights == "frequency")
         progress(1.0, f"{len(words):,} words of {self.lang} projected")
         return WordSpace.from_words(
             self.name,
             {self.pivot: list(space.words(self.pivot)), self.lang: words},
-            np.concatenate([vectors, means]),
+            np.concatenate([vectors_of(space, self.pivot), means]),
             case=space.case,
             source=f"{space.name} projected to {self.lang} by dictionary",
             licence=space.licence,
         )
 
-    def _known(
-        self, space: WordSpace, listed: list[WordPairs]
-    ) -> tuple[list[str], Ints, Ints, Array]:
-        """Return the language's words, and for each known pair its word, its row, its weight."""
-        first = [word for pairs in listed for word in pairs.first]
-        second = [word for pairs in listed for word in pairs.second]
-        weights = np.concatenate([pairs.weights for pairs in listed])
-        rows = places(space, self.pivot, first)
-        # Text is looked up word by word: a row for several would never be found.
-        single = [not any(mark in word for mark in _MULTIWORD) for word in second]
-        kept = np.flatnonzero((rows >= 0) & np.array(single))
-        if not len(kept):
-            raise InputError(
-                f"none of the {len(first):,} translations is a word of {space.name!r} "
-                f"({self.pivot}). Are the columns the other way round?"
-            )
-        words: dict[str, int] = {}
-        ids = [words.setdefault(second[i], len(words)) for i in kept.tolist()]
-        return list(words), np.array(ids, dtype=np.int64), rows[kept], weights[kept]
+
+def translations(files: Sequence[str], aligned: WordPairs | None, *, shared: bool) -> WordPairs:
+    """Gather what is known of a language's words.
+
+    Args:
+        files: Dictionaries.
+        aligned: Word pairs of a text, if there is one.
+        shared: Weigh a word's pairs by their share in the dictionaries and in the text; otherwise
+            every pair counts once.
+    """
+    listed = [_counted_once([read_dictionary(file) for file in files])]
+    if aligned is not None:
+        listed.append(aligned)
+    if not shared:
+        return _counted_once(listed)
+    listed = [_shares(pairs) for pairs in listed]
+    return WordPairs(
+        [word for pairs in listed for word in pairs.first],
+        [word for pairs in listed for word in pairs.second],
+        np.concatenate([pairs.weights for pairs in listed]),
+    )
+
+
+def project(
+    space: WordSpace, pivot: str, pairs: WordPairs, *, by_rank: bool = False
+) -> tuple[list[str], Floats]:
+    """Average the pivot's vectors over the translations of every word.
+
+    Args:
+        space: A space with the pivot.
+        pivot: Language of the first words of the pairs.
+        pairs: Those with an unknown first word, or several second words in one, are passed over.
+        by_rank: Divide the weights by the first word's rank in the space.
+
+    Returns:
+        The second words as the space looks them up, and their vectors, (n_words, dim).
+    """
+    rows = places(space, pivot, pairs.first)
+    # Text is looked up word by word: a row for several would never be found.
+    single = [not any(mark in word for mark in _MULTIWORD) for word in pairs.second]
+    kept = np.flatnonzero((rows >= 0) & np.array(single, dtype=np.bool_))
+    if not len(kept):
+        raise InputError(
+            f"none of the {len(rows):,} translations is a word of {space.name!r} "
+            f"({pivot}). Are the columns the other way round?"
+        )
+    words: dict[str, int] = {}
+    ids = [
+        words.setdefault(word.lower() if space.case == "lower" else word, len(words))
+        for word in (pairs.second[i] for i in kept.tolist())
+    ]
+    rows, weights = rows[kept], pairs.weights[kept]
+    if by_rank:
+        weights = weights / (rows + 1)
+    owners = np.array(ids, dtype=np.int64)
+    return list(words), _means(vectors_of(space, pivot), owners, rows, weights, len(words))
 
 
 def _counted_once(listed: list[WordPairs]) -> WordPairs:

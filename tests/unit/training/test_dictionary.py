@@ -128,3 +128,9 @@ def test_text_without_repeated_links_is_refused(folder):
     (folder / "text.tsv").write_text("dog\thund\n")
     with pytest.raises(InputError, match="more text is needed"):
         trainer(folder, (), text=PairFile("text.tsv", "en", "de")).train(progress=quiet)
+
+
+def test_a_capital_in_a_dictionary_is_no_hindrance_in_a_lower_case_space(folder):
+    (folder / "en-de.tsv").write_text("Dog\tHund\nhouse\thund\n")
+    space = trainer(folder).train(progress=quiet)
+    assert space.vector("Hund", "de").tolist() == [2, 2]
