@@ -18,6 +18,7 @@ COMMANDS = [
     ["embed"],
     ["eval"],
     *(["eval", name] for name in ("run", "tasks", "table", "compare", "plot")),
+    ["extend"],
     ["search"],
     ["spaces"],
     *(

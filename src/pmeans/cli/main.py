@@ -18,6 +18,7 @@ from pmeans.cli import (
     embed,
     evaluate,
     export,
+    extend,
     fit,
     measure,
     predict,
@@ -72,6 +73,7 @@ evaluate.register(app)
 show.register(evaluate.app)
 train.register(app)
 build.register(app)
+extend.register(app)
 transfer.register(app)
 fit.register(transfer.app)
 predict.register(transfer.app)

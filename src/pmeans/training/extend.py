@@ -1,0 +1,187 @@
+"""Add a language to a finished model, from dictionaries, from pairs of sentences, or from both.
+
+In every space of the model the words of the new language become means of their translations'
+vectors (`pmeans.training.dictionary`). Its z-norm is fitted on its own text. Its map is fitted on
+the pairs; without pairs it takes the pivot's own, since its words are made of the pivot's vectors.
+What the model has of other languages stays as it is, to the bit, so that vectors and classifiers
+made with it stay valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pmeans import models
+from pmeans.align import Alignment, LanguageMap
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, LanguageError
+from pmeans.spaces import edit
+from pmeans.spaces.space import WordSpace
+from pmeans.training.build import CARD
+from pmeans.training.corpus import PairFile, read_lines
+from pmeans.training.dictionary import project, translations
+from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
+from pmeans.training.trainer import Progress
+
+
+@dataclass(frozen=True)
+class NewLanguage:
+    """A language that a model is to learn, and what from.
+
+    Attributes:
+        lang: Its code.
+        dictionaries: Files of two columns: a word of the pivot, a word of the language.
+        pairs: Sentences of the pivot and of the language. As in all training, the last 4 % of
+            each source are not used, so that one can measure by them.
+        text: A file with text of the language, a sentence a line.
+        pivot: A language that the model has; the one of its alignment, where it has one.
+    """
+
+    lang: str
+    dictionaries: tuple[str, ...] = ()
+    pairs: PairFile | None = None
+    text: str | None = None
+    pivot: str = "en"
+
+    def make(
+        self, model: str | Path | None, folder: str | Path, *, progress: Progress
+    ) -> PowerMeanEncoder:
+        """Open a model, add the language, and write the whole as another folder.
+
+        A model card is taken along, with a section on what was added.
+        """
+        old = models.load(model)
+        # The folder comes first: one that cannot be written should not cost minutes of fitting.
+        with models.replacing(folder) as new:
+            encoder = self.add_to(old, progress=progress)
+            models.write(encoder, new)
+            (new / CARD).write_text(_card_of(old) + self._described(encoder), encoding="utf-8")
+        progress(1.0, "done")
+        return encoder
+
+    def add_to(self, encoder: PowerMeanEncoder, *, progress: Progress) -> PowerMeanEncoder:
+        """Return an encoder that has the language as well; the one given stays as it is."""
+        self._check(encoder)
+        paired = self.pairs.read()["train"] if self.pairs else []
+        sentences = [pair.second for pair in paired]
+        if self.text is not None:
+            sentences += [line for line in read_lines(self.text) if line.strip()]
+        words = self._translations(progress)
+        progress(0.8, "averaging translations")
+        spaces = {name: self._with_words(space, words) for name, space in encoder.spaces.items()}
+        grown = PowerMeanEncoder(encoder.recipe, spaces, encoder.znorm, encoder.alignment)
+        progress(0.9, "fitting")
+        if encoder.recipe.znorm == "per_language":
+            grown = grown.fit_znorm(sentences, lang=self.lang)
+            if grown.znorm and not grown.znorm.for_language(self.lang).count:
+                raise InputError(
+                    f"none of the words learned for {self.lang!r} occurs in the "
+                    f"{len(sentences):,} sentences that its z-norm is fitted on. Is the language "
+                    "of the text the one of the dictionary?"
+                )
+        if encoder.alignment is None:
+            return grown
+        if not paired:
+            alignment = self._as_pivot(encoder.alignment)
+            return PowerMeanEncoder(grown.recipe, grown.spaces, grown.znorm, alignment)
+        canonical = self.pivot in encoder.alignment.maps
+        return grown.fit_alignment(
+            {self.lang: ((pair.first, pair.second) for pair in paired)},
+            pivot=self.pivot,
+            method="canonical" if canonical else "cca",
+        )
+
+    def _check(self, encoder: PowerMeanEncoder) -> None:
+        languages = ", ".join(encoder.languages) or "no language by name"
+        if self.lang in encoder.languages:
+            raise InputError(
+                f"the model {encoder.name!r} has {self.lang!r} already; it has {languages}."
+            )
+        if self.pivot not in encoder.languages:
+            raise LanguageError(
+                f"translations from {self.pivot!r} need a model that has it; {encoder.name!r} has "
+                f"{languages}. Name one of its languages as the pivot."
+            )
+        if encoder.alignment and encoder.alignment.pivot != self.pivot:
+            raise InputError(
+                f"the languages of {encoder.name!r} are aligned with "
+                f"{encoder.alignment.pivot!r}: give translations from it, and not from "
+                f"{self.pivot!r}, and name it as the pivot."
+            )
+        if not self.dictionaries and self.pairs is None:
+            raise InputError(
+                f"nothing to learn {self.lang!r} from: give a dictionary, or pairs of sentences."
+            )
+        if encoder.recipe.znorm == "per_language" and self.pairs is None and self.text is None:
+            raise InputError(
+                f"the z-norm of {self.lang!r} has to be fitted on text, and there is none: give a "
+                "file with a few thousand sentences of the language."
+            )
+
+    def _translations(self, progress: Progress) -> WordPairs:
+        if self.pairs is None:
+            return translations(self.dictionaries, None, shared=False)
+        state = AlignerState(None, self, [])
+        langs = (self.pivot, self.lang)
+        aligned = aligned_words(self.pairs, langs, state, lambda x, text: progress(0.8 * x, text))
+        return translations(self.dictionaries, aligned, shared=True)
+
+    def _with_words(self, space: WordSpace, pairs: WordPairs) -> WordSpace:
+        # A space that does not tell languages apart, or has this one already, is complete.
+        if space.covers(self.lang):
+            return space
+        words, vectors = project(space, self.pivot, pairs)
+        added = WordSpace.from_words(
+            space.name,
+            {self.lang: words},
+            vectors,
+            case=space.case,
+            subwords=space.subwords,
+            source=f"{self.lang} from {self.pivot} by {', '.join(self._files())}",
+        )
+        precision = space.matrix.dtype.name
+        return edit.merge([space, edit.quantise(added, precision)], space.name)  # type: ignore[arg-type]
+
+    def _as_pivot(self, alignment: Alignment) -> Alignment:
+        """Give the language the pivot's map, or the identity where the pivot has none."""
+        pivot = alignment.maps.get(self.pivot)
+        factors = pivot.factors if pivot else (np.eye(alignment.dim, dtype=np.float32),)
+        fitted = LanguageMap(factors, f"as {self.pivot}, whose vectors its words are made of")
+        maps = {**alignment.maps, self.lang: fitted}
+        return Alignment(alignment.pivot, maps, alignment.precision)
+
+    def _files(self) -> list[str]:
+        listed = [*self.dictionaries, *([self.pairs.path] if self.pairs else [])]
+        return [Path(file).name for file in listed]
+
+    def _described(self, encoder: PowerMeanEncoder) -> str:
+        """Return the card's section on the language."""
+        words = [f"{len(s.table(self.lang)):,} in {s.name}" for s in encoder.spaces.values()]
+        files = [*self._files(), *([Path(self.text).name] if self.text else [])]
+        lines = [
+            f"- Words: {', '.join(words)}; means of the vectors of their translations in "
+            f"{self.pivot}.",
+            f"- Made from: {', '.join(files)}. The terms of these hold for the model, too.",
+        ]
+        if encoder.znorm and encoder.recipe.znorm == "per_language":
+            count = encoder.znorm.for_language(self.lang).count
+            lines.append(f"- Z-norm: fitted on {count:,} sentences.")
+        if encoder.alignment:
+            lines.append(f"- Map: {encoder.alignment.maps[self.lang].origin}.")
+        section = "\n".join(lines)
+        return (
+            f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"
+            f"{section}\n"
+        )
+
+
+def _card_of(encoder: PowerMeanEncoder) -> str:
+    """Return the model card that lies beside an encoder's spaces, or the name of the encoder."""
+    for space in encoder.spaces.values():
+        card = Path(space.path).parent.parent / CARD
+        if space.path and card.is_file():
+            return card.read_text(encoding="utf-8")
+    return f"# {encoder.name}\n"
