@@ -2,11 +2,11 @@
 
     python experiments/new_language.py DATA [MODEL] [LANG]
 
-DATA has ``lexicon``, ``mono`` and ``parallel``. MODEL (the package's own if none is named) has English
-and LANG (French). Words that the model knows the language by are taken away with its statistics
-and its map, and what is left is extended. Printed is the share of English sentences whose nearest
-sentence of LANG is their translation, among at most 500 held-out pairs of each source, and the
-share of the words of these sentences that the best part knows.
+DATA has ``lexicon``, ``mono`` and ``parallel``. MODEL (the package's own if none is named) has
+English and LANG (French). The language's words are taken away with its statistics and its map, and
+what is left is extended. Printed is the share of English sentences whose nearest sentence of LANG
+is their translation, among at most 500 held-out pairs of each source, and the share of the words
+of these sentences that the best part knows.
 """
 
 import sys
@@ -26,7 +26,7 @@ SOURCES = ("tatoeba", "multi30k", "wmt-news", "bible")
 
 
 def without(encoder: PowerMeanEncoder, lang: str) -> PowerMeanEncoder:
-    """Return a model that has never heard of a language, but for its subwords."""
+    """Take a language out of a model, but for what its other vectors have learned from it."""
     spaces = {
         name: edit.prune(space, {code: space.words(code) for code in space.tables if code != lang})
         for name, space in encoder.spaces.items()

@@ -1,10 +1,10 @@
 """Add a language to a finished model, from dictionaries, from pairs of sentences, or from both.
 
 In every space of the model the words of the new language become means of their translations'
-vectors (`pmeans.training.dictionary`). Its z-norm is fitted on its own text. Its map is fitted on
-the pairs; without pairs it takes the pivot's own, since its words are made of the pivot's vectors.
-What the model has of other languages stays as it is, to the bit, so that vectors and classifiers
-made with it stay valid.
+vectors (`pmeans.training.dictionary`); numbers and punctuation are taken as they are. Its z-norm
+is fitted on its own text. Its map is fitted on the pairs; without pairs it takes the pivot's own,
+since its words are made of the pivot's vectors. What the model has of other languages stays as it
+is, to the bit, so that vectors and classifiers made with it stay valid.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
+from pmeans.text import splitting
 from pmeans.training.build import CARD
 from pmeans.training.corpus import PairFile, read_lines
 from pmeans.training.dictionary import project, translations
-from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
+from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words, places, vectors_of
 from pmeans.training.trainer import Progress
 
 
@@ -75,13 +76,8 @@ class NewLanguage:
         grown = PowerMeanEncoder(encoder.recipe, spaces, encoder.znorm, encoder.alignment)
         progress(0.9, "fitting")
         if encoder.recipe.znorm == "per_language":
+            self._check_text(grown, sentences)
             grown = grown.fit_znorm(sentences, lang=self.lang)
-            if grown.znorm and not grown.znorm.for_language(self.lang).count:
-                raise InputError(
-                    f"none of the words learned for {self.lang!r} occurs in the "
-                    f"{len(sentences):,} sentences that its z-norm is fitted on. Is the language "
-                    "of the text the one of the dictionary?"
-                )
         if encoder.alignment is None:
             return grown
         if not paired:
@@ -121,6 +117,17 @@ class NewLanguage:
                 "file with a few thousand sentences of the language."
             )
 
+    def _check_text(self, encoder: PowerMeanEncoder, sentences: list[str]) -> None:
+        way = splitting(encoder.recipe.tokenizer, self.lang)
+        for space in encoder.spaces.values():
+            known = edit.count_words(space, sentences, self.lang, way)
+            if all(map(_is_sign, known)):
+                raise InputError(
+                    f"none of the words learned for {self.lang!r} in {space.name!r} occurs in the "
+                    f"{len(sentences):,} sentences to fit its z-norm on. Is their language the "
+                    "one of the translations?"
+                )
+
     def _translations(self, progress: Progress) -> WordPairs:
         if self.pairs is None:
             return translations(self.dictionaries, None, shared=False)
@@ -134,10 +141,13 @@ class NewLanguage:
         if space.covers(self.lang):
             return space
         words, vectors = project(space, self.pivot, pairs)
+        seen = set(words)
+        signs = [word for word in filter(_is_sign, space.words(self.pivot)) if word not in seen]
+        same = vectors_of(space, self.pivot)[places(space, self.pivot, signs)]
         added = WordSpace.from_words(
             space.name,
-            {self.lang: words},
-            vectors,
+            {self.lang: [*words, *signs]},
+            np.concatenate([vectors, same]),
             case=space.case,
             subwords=space.subwords,
             source=f"{self.lang} from {self.pivot} by {', '.join(self._files())}",
@@ -176,6 +186,11 @@ class NewLanguage:
             f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"
             f"{section}\n"
         )
+
+
+def _is_sign(word: str) -> bool:
+    """Whether a word has no letter, as commas and numbers, which dictionaries lack."""
+    return not any(map(str.isalpha, word))
 
 
 def _card_of(encoder: PowerMeanEncoder) -> str:
