@@ -142,6 +142,13 @@ def test_without_pairs_rows_are_mapped_as_those_of_the_pivot(folder, align):
     np.testing.assert_allclose(mapped[0], mapped[1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("pairs", [None, "pairs.tsv"])
+def test_a_map_is_stored_as_the_others_are(folder, pairs):
+    old = toy(align="canonical")
+    small = PowerMeanEncoder(old.recipe, old.spaces, old.znorm, old.alignment.stored_as("int8"))
+    assert french(folder, pairs=pairs).add_to(small, progress=quiet).alignment.precision == "int8"
+
+
 @pytest.mark.parametrize("znorm", ["none", "train"])
 def test_a_model_without_statistics_of_each_language_needs_no_text(folder, znorm):
     grown = french(folder, text=None).add_to(toy(znorm=znorm), progress=quiet)
