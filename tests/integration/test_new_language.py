@@ -59,7 +59,7 @@ def found(model, options, out, pairs):
     return retrieval.accuracy(models.load(out), pairs, ("en", "fr")).value
 
 
-# A sentence drawn by chance is right once in 300 times; the floors are two thirds of what was found.
+# Drawn by chance, a sentence is right once in 300 times. Floors are two thirds of what was found.
 
 
 def test_a_dictionary_and_text_give_french(model, french, data_dir, tmp_path):
