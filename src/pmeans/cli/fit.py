@@ -61,7 +61,7 @@ def fit(
 ) -> None:
     """Train a classifier on labelled text.
 
-    Powers, scaling and penalty are chosen by cross-validation on these rows; probabilities are
+    Columns, scaling and penalty are chosen by cross-validation on these rows; probabilities are
     calibrated on rows held out of them.
     """
     from pmeans import models
@@ -82,6 +82,8 @@ def fit(
     score = (
         "" if chosen.score is None else f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
     )
-    powers = ", ".join(f"{p:g}" for p in chosen.powers)
-    say(f"chosen: powers {powers}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
+    columns = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
+    if chosen.powers is not None:
+        columns = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
+    say(f"chosen: {columns}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
     say_doubts(rows.skipped, chosen.empty)

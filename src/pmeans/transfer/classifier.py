@@ -1,7 +1,7 @@
 """Train on labelled text of one language, predict in every language of the encoder.
 
 The encoder brings all languages to one space; a linear classifier of its rows is all that is
-trained. Whatever is chosen (powers, scaling, penalty, calibration) is chosen on training rows and
+trained. Whatever is chosen (columns, scaling, penalty, calibration) is chosen on training rows and
 folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T + bias``.
 
 `adapt` fits the z-norm of a language anew on its own unlabelled text. Such rows have mean 0 and
@@ -107,7 +107,7 @@ class TransferClassifier:
 
     @property
     def weights(self) -> Floats:
-        """Of the encoder's columns, (n_classes, dim); 0 where a power was not chosen."""
+        """Of the encoder's columns, (n_classes, dim); 0 where a column was not chosen."""
         return self.fitted.weights
 
     @property

@@ -1,8 +1,10 @@
-"""Choose powers, scaling and penalty by cross-validation, on training rows alone.
+"""Choose columns, scaling and penalty by cross-validation, on training rows alone.
 
-1. Powers (all, or fewer if the recipe has more than the mean) and scaling (columns as they are
-   encoded, or each divided by its deviation over the training rows) are chosen by ridge
-   regression, which tries all penalties at the price of one.
+1. Columns (those of all powers, or of fewer if the recipe has more than the mean) and scaling (as
+   they are encoded, or each divided by its deviation over the training rows) are chosen by ridge
+   regression, which tries all penalties at the price of one. Where an alignment leads to
+   canonical directions, a column has no power: these come sorted by how well the languages agree
+   in them, each shrunk by that, and it is the first of them that are kept.
 2. The penalty is then chosen for the classifier itself, from strong to weak, each starting where
    the one before ended, until the score has fallen twice.
 
@@ -32,9 +34,12 @@ PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 
 @dataclass(frozen=True)
 class Candidate:
-    """Columns to keep, (n_kept,), and what each column is multiplied by, (dim,)."""
+    """Columns to keep, (n_kept,), and what each column is multiplied by, (dim,).
 
-    powers: tuple[float, ...]
+    ``powers`` are those that are kept; None where columns have no power of their own.
+    """
+
+    powers: tuple[float, ...] | None
     scaling: Scaling
     columns: Ints
     factor: Floats
@@ -42,6 +47,23 @@ class Candidate:
 
 def candidates(encoder: PowerMeanEncoder, spread: Floats) -> list[Candidate]:
     """List what is tried; ``spread`` is each column's deviation over the training rows, (dim,)."""
+    factors: dict[Scaling, Floats] = {
+        "none": np.ones_like(spread),
+        "standard": (1 / np.where(spread > 0, spread, 1)).astype(np.float32),
+    }
+    return [
+        Candidate(powers, scaling, columns, factor)
+        for powers, columns in _columns(encoder)
+        for scaling, factor in factors.items()
+    ]
+
+
+def _columns(encoder: PowerMeanEncoder) -> list[tuple[tuple[float, ...] | None, Ints]]:
+    """List which columns are tried, and the powers they are of: all, then fewer and fewer."""
+    aligned = encoder.alignment
+    if aligned is not None and aligned.pivot in aligned.maps:  # canonical directions
+        numbers = dict.fromkeys(max(1, encoder.dim // n) for n in (1, 2, 4))
+        return [(None, np.arange(n)) for n in numbers]
     parts = encoder.recipe.parts
     of_column = np.concatenate(
         [np.repeat(part.powers, encoder.spaces[part.space].dim) for part in parts]
@@ -51,15 +73,9 @@ def candidates(encoder: PowerMeanEncoder, spread: Floats) -> list[Candidate]:
     for fewer in ({-math.inf, 1.0, math.inf}, {1.0}):
         if fewer < everything and all(fewer & set(part.powers) for part in parts):
             tried.append(fewer)
-    factors: dict[Scaling, Floats] = {
-        "none": np.ones_like(spread),
-        "standard": (1 / np.where(spread > 0, spread, 1)).astype(np.float32),
-    }
     return [
-        Candidate(tuple(sorted(powers)), scaling, columns, factor)
+        (tuple(sorted(powers)), np.flatnonzero(np.isin(of_column, list(powers))))
         for powers in tried
-        for columns in [np.flatnonzero(np.isin(of_column, list(powers)))]
-        for scaling, factor in factors.items()
     ]
 
 
@@ -164,7 +180,7 @@ def _trial(
 
 
 def _better(best: Trial | None, trial: Trial) -> Trial:
-    """Keep the first of equals: all powers, as encoded, the stronger penalty."""
+    """Keep the first of equals: all columns, as encoded, the stronger penalty."""
     return trial if best is None or _score(trial) > _score(best) else best
 
 

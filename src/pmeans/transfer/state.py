@@ -19,7 +19,8 @@ class Chosen:
     Attributes:
         method: ``"logistic"``, or ``"ridge"`` for many classes.
         penalty: Relative to the rows; `linear` says how.
-        powers: The powers that are kept, of every part that has them.
+        powers: The powers that are kept, of every part that has them; None where an alignment
+            leads to canonical directions, of which the first ``columns`` are kept.
         scaling: ``"none"`` if columns are taken as encoded, ``"standard"`` if each was divided by
             its deviation over the training rows.
         columns: How many columns are kept.
@@ -31,7 +32,7 @@ class Chosen:
 
     method: Method
     penalty: float
-    powers: tuple[float, ...]
+    powers: tuple[float, ...] | None
     scaling: Scaling
     columns: int
     measure: Measure

@@ -36,3 +36,9 @@ def make_encoder(znorm="per_language"):
     for lang in ("en", "de"):
         encoder = encoder.fit_znorm(opinions(40, lang, seed=9)[0], lang=lang)
     return encoder
+
+
+def make_canonical(rank=8):
+    """Return an encoder whose rows are canonical directions of the two languages."""
+    pairs = zip(opinions(60, "en", seed=5)[0], opinions(60, "de", seed=5)[0], strict=True)
+    return make_encoder().fit_alignment({"de": pairs}, pivot="en", penalty=1.0, rank=rank)

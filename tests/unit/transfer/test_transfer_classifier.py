@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from opinions import make_encoder, opinions
+from opinions import make_canonical, make_encoder, opinions
 
 from pmeans import TransferClassifier
 from pmeans.align import Alignment, LanguageMap
@@ -74,6 +74,27 @@ def test_fewer_powers_and_another_scaling_are_tried(encoder):
     inf = float("inf")
     tried = [(c.powers, c.scaling) for c in candidates(encoder, np.ones(12, np.float32))]
     assert tried == [(p, s) for p in ((-inf, 1, inf), (1,)) for s in ("none", "standard")]
+
+
+def test_of_canonical_directions_the_first_are_tried():
+    tried = candidates(make_canonical(rank=9), np.ones(9, np.float32))
+    assert [(c.columns.tolist(), c.scaling) for c in tried] == [
+        (list(range(n)), s) for n in (9, 4, 2) for s in ("none", "standard")
+    ]
+    assert {c.powers for c in tried} == {None}
+    few = candidates(make_canonical(rank=1), np.ones(1, np.float32))
+    assert [c.columns.tolist() for c in few] == [[0], [0]]
+
+
+def test_what_is_learned_of_canonical_directions_holds_in_german(monkeypatch):
+    def a_quarter(*given):
+        return candidates(*given)[-1:]
+
+    monkeypatch.setattr(selection, "candidates", a_quarter)
+    classifier = TransferClassifier(make_canonical(8)).fit(*opinions(60, "en"), lang="en")
+    assert (classifier.chosen.powers, classifier.chosen.columns) == (None, 2)
+    assert classifier.weights.any(axis=0).tolist() == [True] * 2 + [False] * 6
+    assert classifier.evaluate(*opinions(30, "de", seed=1), lang="de").accuracy == 1
 
 
 @pytest.mark.parametrize("znorm", ["none", "per_language"])

@@ -9,7 +9,7 @@ import types
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from opinions import opinions
+from opinions import make_canonical, opinions
 from typer.testing import CliRunner
 
 import pmeans
@@ -52,6 +52,15 @@ def test_fit_then_evaluate_in_another_language(run, files):
     result = run("evaluate made de.csv --lang de --json")
     assert json.loads(result.stdout)["accuracy"] == 1
     assert "neg\t1.000" in run("evaluate made de.csv --lang de").stdout
+
+
+def test_what_was_chosen_is_said(run, files):
+    pmeans.save(make_canonical(rank=1), "canonical")
+    said = run("fit en.csv --lang en --model enc --out made").stderr
+    assert "chosen: powers -inf, 1, inf, scaling none, penalty 0.01; accuracy 1.000" in said
+    said = run("fit en.csv --lang en --model canonical --out made").stderr
+    assert "chosen: the first 1 of 1 columns, scaling none, penalty" in said
+    assert TransferClassifier.load("made").chosen.powers is None
 
 
 def test_predictions_stand_beside_the_rows_they_are_for(run, files):
