@@ -82,8 +82,8 @@ def fit(
     score = (
         "" if chosen.score is None else f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
     )
-    columns = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
+    kept = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
     if chosen.powers is not None:
-        columns = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
-    say(f"chosen: {columns}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
+        kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
+    say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
     say_doubts(rows.skipped, chosen.empty)
