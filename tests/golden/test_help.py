@@ -27,7 +27,7 @@ COMMANDS = [
     ),
     ["train"],
     ["transfer"],
-    *(["transfer", name] for name in ("fit", "predict", "evaluate")),
+    *(["transfer", name] for name in ("fit", "predict", "evaluate", "explain")),
 ]
 
 

@@ -17,6 +17,7 @@ from pmeans.cli import (
     convert,
     embed,
     evaluate,
+    explain,
     export,
     extend,
     fit,
@@ -78,6 +79,7 @@ transfer.register(app)
 fit.register(transfer.app)
 predict.register(transfer.app)
 score.register(transfer.app)
+explain.register(transfer.app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""``pmeans transfer``: the group, and what its commands (`fit`, `predict`, `score`) share."""
+"""``pmeans transfer``: the group, and what its commands share, each in a file of its own."""
 
 from __future__ import annotations
 

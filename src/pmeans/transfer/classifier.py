@@ -27,6 +27,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.transfer import storage
+from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.calibration import probabilities
 from pmeans.transfer.labels import (
     Label,
@@ -43,6 +44,7 @@ from pmeans.transfer.state import Chosen, Fitted
 from pmeans.transfer.words import UnknownWordsWarning, WordCount
 from pmeans.types import Floats
 from pmeans.znorm import Moments
+_ONE_LABEL = "unsure is for one label a row: leave it out."
 
 _BLOCK = 4096
 _LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows
@@ -85,12 +87,10 @@ class TransferClassifier:
         """
         if class_weight not in (None, "balanced"):
             raise InputError(f"class_weight is 'balanced' or None, not {class_weight!r}.")
-        if unsure is not None and not 0 < unsure <= 1:
-            raise InputError(f"unsure is a probability above 0 and up to 1, not {unsure}.")
         self.encoder = encoder
         self.class_weight: Literal["balanced"] | None = class_weight
-        self.unsure = unsure
         self.seed = seed
+        self.unsure = unsure
         self._fitted: Fitted | None = None
 
     @property
@@ -99,6 +99,19 @@ class TransferClassifier:
         if self._fitted is None:
             raise NotFittedError("this classifier has learned nothing yet: call fit first.")
         return self._fitted
+    @property
+    def unsure(self) -> float | None:
+        """Predict nothing (None) where the largest probability is below this."""
+        return self._unsure
+
+    @unsure.setter
+    def unsure(self, p: float | None) -> None:
+        if p is not None and not 0 < p <= 1:
+            raise InputError(f"unsure is a probability above 0 and up to 1, not {p}.")
+        if p is not None and self._fitted and self._fitted.multi_label:
+            raise InputError(_ONE_LABEL)
+        self._unsure = p
+
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -161,7 +174,7 @@ class TransferClassifier:
         x = x[known] if len(known) < len(x) else x
         targets = read_targets([all_labels[i] for i in known])
         if targets.multi_label and self.unsure is not None:
-            raise InputError("unsure is for one label a row: leave it out.")
+            raise InputError(_ONE_LABEL)
         moments = Moments(self.encoder.dim)
         for start in range(0, len(x), _BLOCK):
             moments.add(x[start : start + _BLOCK])
@@ -265,6 +278,34 @@ class TransferClassifier:
             sure += likely
             empty.append(without)
             if words is not None:
+    def explain(
+        self, text: str, *, lang: str | None = None, label: str | None = None
+    ) -> Explanation:
+        """Divide the decision about one text among its words.
+
+        Args:
+            text: The text.
+            lang: Its language.
+            label: The class to explain; None takes the one that is predicted. If texts may have
+                several labels it must be given, and is explained against a class "not it".
+        """
+        code = self._languages(lang, 1)
+        known = self.encoder.encode(text, lang=code).any()
+        code = str(code or ANY_LANGUAGE)
+        classes, (weights, bias) = self.classes, self.weights_for(code)
+        # As in a prediction: without a known word only the shares of the classes speak.
+        bias = bias if known else self.fitted.prior
+        if self.multi_label:
+            if label is None:
+                raise InputError(
+                    "this classifier gives any number of labels: say which one to explain, among "
+                    f"{', '.join(map(repr, classes[:8]))}{' …' if len(classes) > 8 else ''}."
+                )
+            k = position(label, classes)
+            weights, bias = (np.stack([of[k], np.zeros_like(of[k])]) for of in (weights, bias))
+            classes = (label, f"not {label}")
+        return explain(self.encoder, weights, bias, classes, text, lang=code, label=label)
+
                 words.add(self.encoder, block, codes)
         return Predictions(labels, sure, np.concatenate(empty))
 

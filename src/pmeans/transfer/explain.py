@@ -116,10 +116,12 @@ class Explanation:
 
     def verdict(self) -> str:
         """Return the decision in one line, for people."""
-        words = sum(token.contribution for token in self.tokens)
+        words = f"words {sum(token.contribution for token in self.tokens):+.3f}"
+        if not any(token.known for token in self.tokens):
+            words = "no known word"
         return (
             f"{_printable(self.label)} rather than {_printable(self.against)}: {self.margin:+.3f} "
-            f"(words {words:+.3f}, constant {self.constant:+.3f})"
+            f"({words}, constant {self.constant:+.3f})"
         )
 
 
@@ -145,13 +147,9 @@ def explain(
         label: The class to explain; None takes the one that is predicted.
     """
     check_classifier(weights, bias, classes, encoder.dim)
-    if label is not None and label not in classes:
-        raise InputError(
-            f"no class {label!r} among the classifier's {len(classes)}."
-            f"{did_you_mean(label, classes)}"
-        )
+    wanted = None if label is None else position(label, classes)
     decisions = encoder.encode(sentence, lang=lang) @ weights.T + bias
-    chosen = int(decisions.argmax()) if label is None else classes.index(label)
+    chosen = int(decisions.argmax()) if wanted is None else wanted
     other = int(np.where(np.arange(len(classes)) == chosen, -np.inf, decisions).argmax())
     difference: Array = weights[chosen].astype(np.float64) - weights[other]
     tokens = tokenize(sentence, encoder.recipe.tokenizer, lang)
@@ -170,6 +168,16 @@ def explain(
         ),
         float(bias[chosen]) - float(bias[other]),
     )
+
+
+def position(label: str, classes: Sequence[str]) -> int:
+    """Return the number of a class."""
+    if label not in classes:
+        raise InputError(
+            f"no class {label!r} among the classifier's {len(classes)}."
+            f"{did_you_mean(label, classes)}"
+        )
+    return classes.index(label)
 
 
 def check_classifier(weights: Floats, bias: Floats, classes: Sequence[str], dim: int) -> None:

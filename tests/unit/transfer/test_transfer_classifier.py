@@ -262,7 +262,44 @@ def test_options_are_checked_at_once(encoder, options):
         TransferClassifier(encoder, **options)
 
 
-def test_adapting_needs_statistics_of_each_language():
-    classifier = TransferClassifier(make_encoder("none")).fit(*opinions(20, "en"), lang="en")
-    with pytest.raises(InputError, match="z-norm per language"):
-        classifier.adapt(["gut"], lang="de")
+def test_several_labels_a_row_have_no_threshold(encoder):
+    classifier = TransferClassifier(encoder).fit(
+        ["good", "bad", "dog"], [["a"], ["b"], []], lang="en"
+    )
+    with pytest.raises(InputError, match="unsure is for one label a row"):
+        classifier.unsure = 0.6
+
+
+@pytest.mark.parametrize("make", [make_encoder, make_canonical])
+def test_words_and_constant_add_up_to_the_decision_of_an_adapted_language(make):
+    classifier = TransferClassifier(make()).fit(*opinions(60, "en"), lang="en")
+    classifier.adapt(opinions(9, "de")[0], lang="de")
+    found = classifier.explain("die gut suppe", lang="de")
+    decision = classifier.decision(["die gut suppe"], lang="de")[0]
+    assert (found.label, found.against) == ("pos", "neg")
+    # abs: float32, of decisions up to about 10.
+    assert found.margin == pytest.approx(decision[1] - decision[0], abs=1e-4)
+    total = sum(token.contribution for token in found.tokens) + found.constant
+    assert total == pytest.approx(found.margin, abs=1e-4)
+
+
+def test_one_of_several_labels_is_explained_against_not_having_it(encoder):
+    texts, labels = opinions(60, "en")
+    classifier = TransferClassifier(encoder).fit(texts, [[label] for label in labels], lang="en")
+    found = classifier.explain("die gut hund", lang="de", label="neg")
+    assert (found.label, found.against, found.margin < 0) == ("neg", "not neg", True)
+    decision = classifier.decision(["die gut hund"], lang="de")[0, 0]
+    assert found.margin == pytest.approx(decision, abs=1e-4)  # abs: float32
+    with pytest.raises(InputError, match="say which one to explain, among 'neg', 'pos'"):
+        classifier.explain("die gut hund", lang="de")
+
+
+def test_without_a_known_word_the_shares_of_training_are_explained(encoder):
+    texts, labels = opinions(60, "en")
+    classifier = TransferClassifier(encoder).fit(
+        texts[:40] + texts[40::2], labels[:40] + labels[40::2], lang="en"
+    )
+    found = classifier.explain("xyzzy", lang="de")
+    assert found.label == "neg"
+    assert found.margin == pytest.approx(np.log(30 / 20), abs=1e-6)  # abs: float32
+    assert found.verdict().endswith("(no known word, constant +0.405)")

@@ -126,6 +126,13 @@ def test_several_labels_are_split_and_joined_by_the_separator(run, files):
     (row,) = read_csv("out.csv")
     assert row["label"] == "dog;pos"
     assert len(row["probability"].split(";")) == 2
+    result = run("predict made one.tsv --lang de --out out.csv --unsure 0.6")
+    assert (result.exit_code, "unsure is for one label a row" in result.stderr) == (1, True)
+    assert "dog rather than not dog" in run("explain made hund --lang de --label dog").stdout
+    assert (
+        "say which one to explain, among 'dog', 'neg', "
+        in run("explain made hund --lang de").stderr
+    )
 
 
 @pytest.mark.parametrize("given", ["unlabelled.de.txt", "de=other.txt"])
@@ -178,6 +185,27 @@ def test_a_row_below_the_threshold_is_noted(run, files):
     assert (row["label"], row["note"]) == ("", "unsure")
 
 
+def test_words_that_pushed_are_shown(run, files):
+    result = run("explain model gut --lang de")
+    assert result.exit_code == 0, result.stderr
+    verdict, word = result.stdout.splitlines()
+    assert verdict.startswith("pos rather than neg: +")
+    assert word.split()[0] == "gut"
+    assert word.endswith("+++")
+
+
+def test_an_explanation_can_be_json_or_a_page(run, files):
+    found = json.loads(run("explain model gut --lang de --label neg --json").stdout)
+    assert (found["label"], [token["text"] for token in found["tokens"]]) == ("neg", ["gut"])
+    result = run("explain model gut --lang de --html why.html")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert ">gut</span>" in (files / "why.html").read_text(encoding="utf-8")
+
+
+def test_an_explanation_says_that_no_word_is_known(run, files):
+    assert "(no known word, constant +0.000)" in run("explain model zebra --lang de").stdout
+
+
 def test_unknown_words_are_reported_for_the_whole_file(run, files):
     (files / "in.tsv").write_text("text\n" + "gut zebra\n" * 5000)
     result = run("predict model in.tsv --lang de --out out.csv")
@@ -200,6 +228,10 @@ MISTAKES = {
     "predict model de.csv --lang de --out x.xlsx": "its name must end in .csv",
     "predict enc de.csv --lang de --out x.csv": "is no saved classifier",
     "evaluate model de.csv --lang de --lang-column id": "exclude each other",
+    "explain model gut": "which language?",
+    "explain model gut --lang de --label poss": "Did you mean 'pos'?",
+    "explain model gut --lang de --json --html why.html": "exclude each other",
+    "predict model de.csv --lang de --out x.csv --unsure 0": "unsure is a probability above 0",
     "evaluate model de.csv --lang de --adapt absent.txt": "no file 'absent.txt'",
 }
 
