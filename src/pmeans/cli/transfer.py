@@ -35,7 +35,7 @@ Adapt = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[CODE=]FILE",
-        help="Unlabelled text, a line each, to fit a language's z-norm on; may be repeated.",
+        help="Unlabelled text, a line each, to adapt a language to; may be repeated.",
     ),
 ]
 Unsure = Annotated[
@@ -63,7 +63,7 @@ def adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str 
     for given in files or []:
         texts, code = read_adaptation(given, classifier.encoder, lang)
         classifier.adapt(texts, lang=code)
-        say(f"z-norm of {code or 'the texts'} fitted on {len(texts):,} lines.")
+        say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")
 
 
 def say_doubts(skipped: int, empty: int) -> None:

@@ -4,11 +4,10 @@ The encoder brings all languages to one space; a linear classifier of its rows i
 trained. Whatever is chosen (columns, scaling, penalty, calibration) is chosen on training rows and
 folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T + bias``.
 
-`adapt` fits the z-norm of a language anew on its own unlabelled text. Such rows have mean 0 and
-deviation 1 over that text, while the training rows, under general statistics, have some other
-mean and deviation: those of their domain. So the rows of an adapted language are given the mean
-and deviation of the training rows, and it does not matter which languages are adapted and which
-are not. An alignment fitted before stays: it takes z-scores to z-scores.
+`adapt` takes unlabelled text of a language, and gives its rows the mean and deviation that the
+training rows have: a z-norm of the kind of text at hand, on either side. It is done to the rows as
+they are encoded, behind any alignment. Before it, columns of two languages need not correspond,
+and rows of deviation 1 are no longer so behind it. ``docs/transfer.md`` has numbers.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.transfer import storage
-from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.calibration import probabilities
+from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.labels import (
     Label,
     pick,
@@ -43,9 +42,9 @@ from pmeans.transfer.selection import learn
 from pmeans.transfer.state import Chosen, Fitted
 from pmeans.transfer.words import UnknownWordsWarning, WordCount
 from pmeans.types import Floats
-from pmeans.znorm import Moments
-_ONE_LABEL = "unsure is for one label a row: leave it out."
+from pmeans.znorm import Moments, side_by_side
 
+_ONE_LABEL = "unsure is for one label a row: leave it out."
 _BLOCK = 4096
 _LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows
 
@@ -90,8 +89,8 @@ class TransferClassifier:
         self.encoder = encoder
         self.class_weight: Literal["balanced"] | None = class_weight
         self.seed = seed
-        self.unsure = unsure
         self._fitted: Fitted | None = None
+        self.unsure = unsure
 
     @property
     def fitted(self) -> Fitted:
@@ -99,6 +98,7 @@ class TransferClassifier:
         if self._fitted is None:
             raise NotFittedError("this classifier has learned nothing yet: call fit first.")
         return self._fitted
+
     @property
     def unsure(self) -> float | None:
         """Predict nothing (None) where the largest probability is below this."""
@@ -111,7 +111,6 @@ class TransferClassifier:
         if p is not None and self._fitted and self._fitted.multi_label:
             raise InputError(_ONE_LABEL)
         self._unsure = p
-
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -146,7 +145,8 @@ class TransferClassifier:
         fitted = self.fitted
         if lang not in fitted.adapted:
             return fitted.weights, fitted.bias
-        return fitted.weights * fitted.spread, fitted.bias + fitted.weights @ fitted.centre
+        factor, shift = fitted.matching(lang)
+        return fitted.weights * factor, fitted.bias + fitted.weights @ shift
 
     def fit(
         self,
@@ -189,7 +189,7 @@ class TransferClassifier:
             prior=rows.prior(),
             centre=moments.mean.astype(np.float32),
             spread=spread,
-            adapted=(),
+            adapted={},
             chosen=Chosen(
                 method=rows.method,
                 penalty=trial.penalty,
@@ -208,27 +208,24 @@ class TransferClassifier:
         return self
 
     def adapt(self, texts: Iterable[str | None], *, lang: str | None = None) -> Self:
-        """Fit the z-norm of a language anew on unlabelled text of the kind to be classified.
+        """Match the rows of a language to the training rows, by unlabelled text of their kind.
 
         Give some hundred texts at least. Their classes should be mixed about as in training: the
         mean of these rows is taken to be the mean of the training rows.
         """
-        fitted, encoder = self.fitted, self.encoder
-        if encoder.recipe.znorm != "per_language":
-            raise InputError(
-                f"adapting needs a z-norm per language, and the encoder {encoder.name!r} has "
-                f"znorm = {encoder.recipe.znorm!r}."
-            )
+        fitted = self.fitted
         if lang is not None and not isinstance(lang, str):
             raise InputError("adapt one language at a time: lang is one code.")
-        given = [text for text in read_texts(texts) if text]
+        given = read_texts(texts)
         code = self._languages(lang, len(given))
-        # The alignment maps z-scores: it fits the new ones as it fitted those before, while an
-        # encoder by itself refuses, because it cannot know that the two are to be matched.
-        plain = PowerMeanEncoder(encoder.recipe, encoder.spaces, encoder.znorm)
-        znorm = plain.fit_znorm(given, lang=code).znorm
-        self.encoder = PowerMeanEncoder(encoder.recipe, encoder.spaces, znorm, encoder.alignment)
-        adapted = tuple(sorted({*fitted.adapted, str(code or ANY_LANGUAGE)}))
+        moments = Moments(self.encoder.dim)
+        for rows in self.encoder.encode_batches(given, lang=code):
+            moments.add(rows[rows.any(axis=1)])
+        if not moments.count:
+            raise InputError(
+                f"none of {len(given):,} texts to adapt to has a known word: is the language right?"
+            )
+        adapted = {**fitted.adapted, str(code or ANY_LANGUAGE): side_by_side([moments])}
         self._fitted = dataclasses.replace(fitted, adapted=adapted)
         return self
 
@@ -278,6 +275,9 @@ class TransferClassifier:
             sure += likely
             empty.append(without)
             if words is not None:
+                words.add(self.encoder, block, codes)
+        return Predictions(labels, sure, np.concatenate(empty))
+
     def explain(
         self, text: str, *, lang: str | None = None, label: str | None = None
     ) -> Explanation:
@@ -305,9 +305,6 @@ class TransferClassifier:
             weights, bias = (np.stack([of[k], np.zeros_like(of[k])]) for of in (weights, bias))
             classes = (label, f"not {label}")
         return explain(self.encoder, weights, bias, classes, text, lang=code, label=label)
-
-                words.add(self.encoder, block, codes)
-        return Predictions(labels, sure, np.concatenate(empty))
 
     def evaluate(
         self,
@@ -361,8 +358,10 @@ class TransferClassifier:
             x = self.encoder.encode(block, lang=codes)
             empty = ~x.any(axis=1)
             of_row = codes if isinstance(codes, list) else [codes or ANY_LANGUAGE] * len(block)
-            adapted = np.isin(of_row, fitted.adapted)
-            x[adapted] = x[adapted] * fitted.spread + fitted.centre
+            for code in fitted.adapted:
+                rows = np.equal(of_row, code)
+                factor, shift = fitted.matching(code)
+                x[rows] = x[rows] * factor + shift
             decisions = x @ fitted.weights.T + fitted.bias
             decisions[empty] = fitted.prior
             yield block, codes, decisions, empty

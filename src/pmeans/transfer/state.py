@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pmeans.transfer.linear import Method
 from pmeans.transfer.rows import Measure
 from pmeans.types import Floats
+from pmeans.znorm import Statistics
 
 Scaling = Literal["none", "standard"]
 
@@ -54,7 +56,7 @@ class Fitted:
             training rows, or the log odds of each label's, (n_classes,) float32.
         centre: Mean of the training rows, (dim,) float32.
         spread: Standard deviation of their columns, (dim,) float32.
-        adapted: Languages whose z-norm was fitted anew, sorted.
+        adapted: Mean and deviation of the rows of languages that were adapted.
         chosen: What cross-validation chose.
     """
 
@@ -65,5 +67,11 @@ class Fitted:
     prior: Floats
     centre: Floats
     spread: Floats
-    adapted: tuple[str, ...]
+    adapted: Mapping[str, Statistics]
     chosen: Chosen
+
+    def matching(self, lang: str) -> tuple[Floats, Floats]:
+        """Return a factor and a shift, (dim,) each, that match adapted rows to training rows."""
+        found = self.adapted[lang]
+        factor = self.spread * found.factor
+        return factor, self.centre - found.mean * factor

@@ -3,8 +3,9 @@
 ::
 
     my-classifier/
-        classifier.json          classes, options, what was chosen, adapted languages
+        classifier.json          classes, options, what was chosen
         classifier.safetensors   weights, bias, prior, centre and spread of the training rows
+        adapted.safetensors      mean and deviation of adapted languages' rows
         encoder/                 the encoder, as `pmeans.save` writes it
 
 The folder needs nothing outside it, and is written whole or not at all.
@@ -27,8 +28,10 @@ from pmeans.files import replacing_folder
 from pmeans.spaces.store import map_tensors, write_tensors
 from pmeans.transfer.state import Chosen, Fitted
 from pmeans.types import Array
+from pmeans.znorm import ZNorm
 
 _NAMES, _ARRAYS, _ENCODER = "classifier.json", "classifier.safetensors", "encoder"
+_ADAPTED = "adapted.safetensors"
 _VERSION = 1
 
 
@@ -48,16 +51,13 @@ class _Names:
     version: int
     classes: tuple[str, ...]
     multi_label: bool
-    adapted: tuple[str, ...]
     options: Options
     chosen: Chosen
 
 
 def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options: Options) -> None:
     """Write a classifier; an older one there is replaced."""
-    names = _Names(
-        _VERSION, fitted.classes, fitted.multi_label, fitted.adapted, options, fitted.chosen
-    )
+    names = _Names(_VERSION, fitted.classes, fitted.multi_label, options, fitted.chosen)
     with replacing_folder(folder, _NAMES, "classifier") as temporary:
         models.save(encoder, temporary / _ENCODER)
         tensors: dict[str, Array] = {
@@ -68,6 +68,7 @@ def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options:
             "spread": fitted.spread,
         }
         write_tensors(temporary / _ARRAYS, tensors, {"format": "pmeans-classifier"})
+        ZNorm("per_language", fitted.adapted).save(temporary / _ADAPTED)
         # Python's JSON writes the powers -inf and inf as -Infinity and Infinity, and reads them.
         text = json.dumps(dataclasses.asdict(names), ensure_ascii=False, indent=1)
         (temporary / _NAMES).write_text(text + "\n", encoding="utf-8")
@@ -102,7 +103,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     fitted = Fitted(
         classes=names.classes,
         multi_label=names.multi_label,
-        adapted=names.adapted,
+        adapted=ZNorm.load(folder / _ADAPTED, "per_language", dim).statistics,
         chosen=names.chosen,
         **{name: arrays[name] for name in shapes},
     )

@@ -5,7 +5,6 @@ import pytest
 from opinions import make_canonical, make_encoder, opinions
 
 from pmeans import TransferClassifier
-from pmeans.align import Alignment, LanguageMap
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.transfer import UnknownWordsWarning, linear, selection
@@ -160,13 +159,18 @@ def test_rows_may_have_several_labels_or_none(encoder):
     assert got == [("animal", "pos"), ()]
 
 
+@pytest.mark.parametrize(
+    "encoder",
+    [make_encoder("none"), make_encoder(), make_canonical()],
+    ids=["no z-norm", "z-norm", "canonical"],
+)
 def test_adapting_to_the_training_texts_changes_nothing(encoder):
     texts, labels = opinions(60, "en")
-    plain = TransferClassifier(encoder).fit(texts, labels, lang="en")
-    adapted = TransferClassifier(encoder).fit(texts, labels, lang="en").adapt(texts, lang="en")
+    classifier = TransferClassifier(encoder).fit(texts, labels, lang="en")
+    before = classifier.decision(texts, lang="en")
     # rtol, atol: the statistics go through float32 twice.
     np.testing.assert_allclose(
-        adapted.decision(texts, lang="en"), plain.decision(texts, lang="en"), rtol=1e-3, atol=1e-3
+        classifier.adapt(texts, lang="en").decision(texts, lang="en"), before, rtol=1e-3, atol=1e-3
     )
 
 
@@ -182,15 +186,20 @@ def test_adapting_repairs_a_shift_of_one_language(encoder):
     assert classifier.adapt(texts, lang="de").evaluate(texts, labels, lang="de").accuracy == 1
 
 
-def test_adapting_keeps_the_alignment(encoder):
-    swap = np.eye(encoder.dim, dtype=np.float32)[::-1].copy()
-    alignment = Alignment("en", {"de": LanguageMap((swap,), "by hand")})
-    aligned = PowerMeanEncoder(encoder.recipe, encoder.spaces, encoder.znorm, alignment)
-    classifier = TransferClassifier(aligned).fit(*opinions(60, "en"), lang="en")
-    classifier.adapt(opinions(40, "de", seed=9)[0], lang="de")
-    assert classifier.encoder.alignment is alignment
-    with pytest.raises(InputError, match="fitted after its z-norm"):
-        aligned.fit_znorm(opinions(40, "de")[0], lang="de")
+def test_adapting_one_language_leaves_the_others_as_they_are(encoder):
+    texts = opinions(20, "en")[0]
+    classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+    before = classifier.decision(texts, lang="en")
+    classifier.adapt(["die gut hund", "die gut suppe"], lang="de")
+    np.testing.assert_array_equal(classifier.decision(texts, lang="en"), before)
+    mixed = classifier.decision([texts[0], "die gut hund"], lang=["en", "de"])
+    # rtol, atol: BLAS multiplies two rows in another order than twenty.
+    np.testing.assert_allclose(mixed[0], before[0], rtol=1e-5, atol=1e-5)
+
+
+def test_adapting_needs_a_known_word(fitted):
+    with pytest.raises(InputError, match="none of 2 texts to adapt to has a known word"):
+        fitted.adapt(["xyzzy", ""], lang="de")
 
 
 def test_the_weights_of_an_adapted_language_are_for_its_rows(encoder):

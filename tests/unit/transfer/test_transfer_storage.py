@@ -41,7 +41,7 @@ def test_saving_again_replaces_the_folder(folder):
     (folder / "left-over").touch()
     TransferClassifier.load(folder).save(folder)
     assert sorted(path.name for path in folder.iterdir()) == [
-        "classifier.json", "classifier.safetensors", "encoder",
+        "adapted.safetensors", "classifier.json", "classifier.safetensors", "encoder",
     ]  # fmt: skip
     assert [path.name for path in folder.parent.iterdir()] == ["classifier"]
 
@@ -88,6 +88,7 @@ DAMAGE = {
     "not a number": (_not_a_number, "'bias' does not fit"),
     "a class lost": (_class_lost, "does not fit 1 classes"),
     "a newer version": (_newer, "version 99"),
+    "adaptation gone": (lambda f: (f / "adapted.safetensors").unlink(), "no file"),
     "no recipe": (lambda f: (f / "encoder" / "recipe.toml").unlink(), "no saved encoder"),
 }
 
