@@ -40,6 +40,17 @@ def test_ridge_regression_is_scikit_learns(dim):
 
 
 @pytest.mark.parametrize("dim", [6, 400], ids=["more rows", "more columns"])
+def test_classes_may_be_solved_for_some_at_a_time(dim, monkeypatch):
+    x, y = problem(dim=dim, n_classes=5)
+    whole = linear.fit("ridge", x, y, 5, 0.01).decide(x)
+    monkeypatch.setattr(linear, "_CLASSES", 2)
+    # rtol, atol: BLAS adds in another order.
+    np.testing.assert_allclose(
+        linear.fit("ridge", x, y, 5, 0.01).decide(x), whole, rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("dim", [6, 400], ids=["more rows", "more columns"])
 def test_balanced_ridge_regression_is_scikit_learns(dim):
     x, y = problem(dim=dim)
     weight = len(y) / 3 / np.bincount(y)[y]
