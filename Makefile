@@ -87,9 +87,11 @@ bench-eval: setup  ## measure the training of classifiers against plain torch (1
 	mv benchmarks/evaluation.md.new benchmarks/evaluation.md
 
 tables: setup  ## render tables and figures of all results again
-	for folder in results/*/; do name=$$(basename $$folder); \
+	for absent in results/*/absent.json; do name=$$(basename $$(dirname $$absent)); \
 	  $(BIN)/pmeans eval table experiments/$$name.toml --output results/$$name/table.md || exit 1; \
 	done
+	$(BIN)/python experiments/maps.py table
+	$(BIN)/python experiments/train_spaces.py results/spaces/costs.jsonl
 	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
 
 fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up
