@@ -216,13 +216,20 @@ class PowerMeanEncoder:
         )
 
     def fit_znorm(
-        self, sentences: Iterable[str], *, lang: str | Iterable[str] | None = None
+        self,
+        sentences: Iterable[str],
+        *,
+        lang: str | Iterable[str] | None = None,
+        keep_alignment: bool = False,
     ) -> PowerMeanEncoder:
         """Fit the recipe's z-norm, and return an encoder that has it.
 
         With scope ``"per_language"`` the languages seen are fitted and others are kept, so calls
         may follow each other; with ``"train"`` and ``"all"`` a call replaces the statistics.
         Which rows these are is the caller's choice and promise.
+
+        An alignment was fitted on z-scores of the statistics there were, so that changing them is
+        refused; with ``keep_alignment`` it is applied to the new z-scores all the same.
         """
         scope = self.recipe.znorm
         if scope == "none":
@@ -239,7 +246,7 @@ class PowerMeanEncoder:
         if not moments:
             raise InputError("z-norm needs at least one sentence to be fitted on.")
         fitted = {key: side_by_side(parts) for key, parts in moments.items()}
-        if self.alignment:
+        if self.alignment and not keep_alignment:
             self.alignment.check_untouched(fitted)
         kept = self.znorm.statistics if self.znorm and scope == "per_language" else {}
         znorm = ZNorm(scope, {**kept, **fitted})

@@ -11,19 +11,24 @@ and nowhere else:
                           what the paper's toolkit most likely did
 ========================  ====================================================================
 
-An encoder that comes with fitted statistics keeps them.
+An encoder that comes with fitted statistics keeps them, unless it is to be adapted: then the
+statistics of every language are fitted anew, on ``rows`` as for ``per_language``, or on the
+``test`` rows of a test language, which an application may do and a fair comparison may not. An
+alignment fitted on the earlier z-scores is applied to the new ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.evaluation.types import Dataset, Part
 from pmeans.types import Array, Encoder, Floats
+
+Adapt = Literal["rows", "test"]
 
 
 class View:
@@ -47,12 +52,13 @@ class View:
 class Features:
     """An encoder and a dataset; `view` fits the z-norm, where there is one to be fitted."""
 
-    def __init__(self, encoder: Encoder, dataset: Dataset) -> None:
+    def __init__(self, encoder: Encoder, dataset: Dataset, adapt: Adapt | None = None) -> None:
         self._encoder: Any = encoder
         self._dataset = dataset
+        self._adapt = adapt
         recipe = getattr(encoder, "recipe", None)
         fitted = getattr(encoder, "znorm", None) is not None
-        self._scope = "none" if recipe is None or fitted else recipe.znorm
+        self._scope = "none" if recipe is None or (fitted and not adapt) else recipe.znorm
         self._kept: dict[str, View] = {}
 
     @property
@@ -82,7 +88,7 @@ class Features:
             encoder = self._fit(self._encoder, train_lang, part, seen[train_lang])
             for lang in seen if self._scope == "per_language" else ():
                 if lang != train_lang:
-                    encoder = self._fit(encoder, lang, part, seen[lang])
+                    encoder = self._fit(encoder, lang, part, self._unlabelled(lang, part, seen))
             return View(encoder, self._dataset)
         if train_lang not in self._kept:
             encoder = self._encoder
@@ -93,6 +99,12 @@ class Features:
             self._kept = {train_lang: View(encoder, self._dataset)}
         return self._kept[train_lang]
 
+    def _unlabelled(self, lang: str, part: Part, seen: Mapping[str, Array]) -> Array:
+        if self._adapt != "test":
+            return seen[lang]
+        return np.setdiff1d(np.arange(len(self._dataset.rows[lang][part])), seen[lang])
+
     def _fit(self, encoder: Any, lang: str, part: Part, rows: Array) -> Any:
         sentences = self._dataset.rows[lang][part].sentences
-        return encoder.fit_znorm([sentences[i] for i in rows], lang=lang)
+        kept = {"keep_alignment": True} if self._adapt else {}
+        return encoder.fit_znorm([sentences[i] for i in rows], lang=lang, **kept)

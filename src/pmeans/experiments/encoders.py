@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans import models
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import LanguageError, StorageError
 from pmeans.evaluation.controls import RandomProjection
@@ -67,25 +68,35 @@ class Shelf:
             LanguageError: The word spaces do not cover both languages.
         """
         row = _for_language(row, test_lang)
-        parts = row.parts
-        recipe = Recipe(parts, row.name, row.tokenizer, row.root, row.znorm)
-        encoder = PowerMeanEncoder(recipe, {part.space: self._space(part.space) for part in parts})
+        encoder = self._model(row) if row.model else self._joined(row)
         for lang in (train_lang, test_lang):
             if encoder.languages and lang not in encoder.languages:
                 raise LanguageError(
                     f"its word spaces know {', '.join(encoder.languages)}, not {lang}"
                 )
-        content: list[object] = [
-            recipe.id, [self._digests[name] for name in encoder.spaces], row.project
-        ]  # fmt: skip
+        spaces = [self._digests.get(name) or digest(s) for name, s in encoder.spaces.items()]
+        content: list[object] = [encoder.recipe.id, spaces, row.project]
         if row.text:
             content += [self._text(row.text), row.align]
+        if row.model:
+            content += [fitted_digest(encoder)]
+        if row.adapt:
+            content += [row.adapt]
         digits = hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:12]
         if digits not in self._opened:
             self._opened[digits] = Opened(
                 digits, row.project or encoder.dim, lambda: _made(encoder, row)
             )
         return self._opened[digits]
+
+    def _joined(self, row: EncoderRow) -> PowerMeanEncoder:
+        recipe = Recipe(row.parts, row.name, row.tokenizer, row.root, row.znorm)
+        return PowerMeanEncoder(recipe, {part.space: self._space(part.space) for part in row.parts})
+
+    def _model(self, row: EncoderRow) -> PowerMeanEncoder:
+        made = models.load(None if row.model == "default" else row.model)
+        recipe = replace(made.recipe, tokenizer=row.tokenizer)
+        return PowerMeanEncoder(recipe, made.spaces, made.znorm, made.alignment)
 
     def _space(self, name: str) -> WordSpace:
         if name not in self._spaces:
@@ -146,6 +157,18 @@ def digest(space: WordSpace) -> str:
         found.update(_bytes(space.subwords.ngrams))
         if space.subwords.scale is not None:
             found.update(_bytes(space.subwords.scale))
+    return found.hexdigest()
+
+
+def fitted_digest(encoder: PowerMeanEncoder) -> str:
+    """Return sixty-four hexadecimal digits over the z-norm and the alignment of an encoder."""
+    found = hashlib.sha256()
+    for lang, statistics in sorted(encoder.znorm.statistics.items()) if encoder.znorm else ():
+        found.update(lang.encode() + _bytes(statistics.mean) + _bytes(statistics.std))
+    for lang, fitted in sorted(encoder.alignment.maps.items()) if encoder.alignment else ():
+        found.update(lang.encode())
+        for factor in fitted.factors:
+            found.update(_bytes(factor))
     return found.hexdigest()
 
 

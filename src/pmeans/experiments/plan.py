@@ -26,6 +26,7 @@ from typing import Literal
 from pmeans import config
 from pmeans.align_fit import Fit
 from pmeans.errors import ConfigError, InputError, did_you_mean
+from pmeans.evaluation.features import Adapt
 from pmeans.evaluation.tasks import Task, find, from_toml
 from pmeans.experiments import published
 from pmeans.recipe import Part
@@ -53,6 +54,10 @@ class EncoderRow:
         text: Pairs of sentences that the z-norm per language is fitted on, in place of the task's
             rows; ``{lang}`` stands for the test language in its path and as its second language.
         align: How the test language is mapped to the text's first; None for no map.
+        model: In place of parts, text and align: ``"default"``, the model in the package, or the
+            folder of another, but for its tokenizer.
+        adapt: Fit the z-norm anew on the task: ``rows`` on each language's rows outside the test
+            set, ``test`` on the test rows of the test language.
         absent: Why this row cannot be computed; only its published values are shown then.
     """
 
@@ -66,6 +71,8 @@ class EncoderRow:
     project: int | None = None
     text: PairFile | None = None
     align: Fit | None = None
+    model: str | None = None
+    adapt: Adapt | None = None
     absent: str | None = None
 
 
@@ -219,8 +226,12 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
 
 
 def _row_mistakes(row: EncoderRow) -> Iterator[str]:
-    if not row.parts and not row.absent:
+    if not row.parts and not row.absent and not row.model:
         yield f"encoder {row.name!r} has no parts; if it cannot be had, let absent say why."
+    if row.model and (row.parts or row.text or row.align or row.znorm != "none"):
+        yield f"encoder {row.name!r} is a model, which has its own parts, z-norm and alignment."
+    if row.adapt and not row.model and row.znorm != "per_language":
+        yield f"encoder {row.name!r}: adapt needs znorm = 'per_language'."
     if row.parts and row.absent:
         yield f"encoder {row.name!r} has parts, and says that it is absent: leave one out."
     if row.text and row.znorm != "per_language":

@@ -153,7 +153,8 @@ def prepare(experiment: Experiment, root: Path) -> tuple[list[Group], Reasons]:
     for group in groups.values():
         langs_tested = list(group.cells.values())
         protocols.check(group.dataset, group.protocol, group.train_lang, langs_tested)
-        if not group.row.text:  # what is fitted on text asks nothing of the task
+        # What is fitted on text asks nothing of the task.
+        if not group.row.text and not group.row.model:
             Features(group.opened.encoder, group.dataset).check(langs_tested)
     return list(groups.values()), reasons
 
@@ -217,6 +218,7 @@ def _evaluate(
             progress=progress,
             n_threads=n_threads,
             device=device,
+            adapt=group.row.adapt,
         )
         # The classifiers served all languages: each takes its share of the time.
         seconds = (time.perf_counter() - started) / len(todo)

@@ -62,6 +62,27 @@ def test_statistics_that_an_encoder_brings_are_kept():
     np.testing.assert_allclose(got, z(EN, EN[[0, 3]]), rtol=1e-5)
 
 
+@pytest.mark.parametrize(("adapt", "german"), [("rows", DE[:2]), ("test", DE[2:])])
+def test_adapting_fits_anew_on_rows_outside_the_test_set_or_on_the_test_rows(adapt, german):
+    fitted = (
+        encoder("per_language").fit_znorm(["a", "d"], lang="en").fit_znorm(["e", "h"], lang="de")
+    )
+    seen = {"en": np.array([0, 1]), "de": np.array([0, 1])}
+    adapted = Features(fitted, DATASET, adapt).view("en", "all", seen)
+    np.testing.assert_allclose(adapted.matrix("en", "all"), z(EN, EN[:2]), rtol=1e-5)
+    np.testing.assert_allclose(adapted.matrix("de", "all"), z(DE, german), rtol=1e-5)
+
+
+def test_adapting_keeps_the_alignment():
+    fitted = encoder("per_language").fit_znorm([*"abcd"], lang="en")
+    fitted = fitted.fit_znorm([*"efgh"], lang="de")
+    pairs = list(zip("abcd", "efgh", strict=True))
+    aligned = fitted.fit_alignment({"de": pairs}, pivot="en", method="ridge", penalty=1)
+    got = Features(aligned, DATASET, "rows").view("en", "all", SEEN).matrix("de", "all")
+    (factor,) = aligned.alignment.maps["de"].factors
+    np.testing.assert_allclose(got, z(DE, DE[:3]) @ factor, rtol=1e-5)
+
+
 @pytest.mark.parametrize(("scope", "same"), [("none", True), ("all", True), ("train", False)])
 def test_only_what_depends_on_the_split_is_encoded_again(scope, same):
     features = Features(encoder(scope), DATASET)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pmeans import models
 from pmeans.align_fit import Fit
 from pmeans.errors import LanguageError, StorageError
 from pmeans.experiments.encoders import Shelf, digest
@@ -138,3 +139,17 @@ def test_a_missing_text_is_named(text, tmp_path):
     (tmp_path / "en-de.tsv").unlink()
     with pytest.raises(StorageError, match=r"cannot read the text 'en-de\.tsv'"):
         opened(replace(ROW, znorm="per_language", text=text))
+
+
+def test_a_saved_model_is_a_row_of_its_own(text, tmp_path, toy):
+    row = replace(ROW, znorm="per_language", text=text, align=Fit("ridge"))
+    models.save(opened(row).encoder, tmp_path / "model")
+    saved = EncoderRow("saved", model=str(tmp_path / "model"))
+    np.testing.assert_array_equal(
+        opened(saved).encoder.encode(["die katze"], lang="de"),
+        opened(row).encoder.encode(["die katze"], lang="de"),
+    )
+    other = replace(row, align=Fit("cca"))
+    models.save(opened(other).encoder, tmp_path / "other")
+    ids = {opened(replace(saved, model=str(tmp_path / name))).id for name in ("model", "other")}
+    assert len({*ids, opened(replace(saved, adapt="test")).id}) == 3

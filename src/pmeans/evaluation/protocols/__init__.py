@@ -12,7 +12,7 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, did_you_mean
-from pmeans.evaluation.features import Features
+from pmeans.evaluation.features import Adapt, Features
 from pmeans.evaluation.protocols import modern, senteval, ukp
 from pmeans.evaluation.protocols.training import Job, Trainer
 from pmeans.evaluation.splits import subsample
@@ -38,6 +38,7 @@ def evaluate(
     progress: Progress | None = None,
     n_threads: int | None = None,
     device: str = "cpu",
+    adapt: Adapt | None = None,
 ) -> list[Score]:
     """Train in one language and score in one or several.
 
@@ -51,6 +52,7 @@ def evaluate(
         progress: Told how far it is.
         n_threads: Threads that train; all available ones if None.
         device: ``"cpu"``, or a torch device such as ``"cuda"``, which needs torch.
+        adapt: Fit the z-norm of a fitted encoder anew, see `pmeans.evaluation.features`.
 
     Returns:
         A score for each test language and split.
@@ -58,7 +60,7 @@ def evaluate(
     check(dataset, protocol, train_lang, test_langs)
     run: Callable[[Job], list[Score]] = PROTOCOLS[protocol].run
     told = progress or (lambda done, text: None)
-    features = Features(encoder, dataset)
+    features = Features(encoder, dataset, adapt)
     features.check(test_langs)
     trainer = _trainer(n_threads, device)
     return run(Job(dataset, features, train_lang, test_langs, trainer, told))
