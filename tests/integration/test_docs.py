@@ -17,7 +17,7 @@ RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
-    for file in (ROOT / "demo").glob("*.t*"):
+    for file in (*(ROOT / "demo").glob("*.t*"), *(ROOT / "demo" / "sample").glob("*.??.*")):
         shutil.copy(file, tmp_path)
     snippets = FENCE.findall(page.read_text(encoding="utf-8"))
     assert {language for language, _ in snippets} <= {*RUN, "toml", "text"}

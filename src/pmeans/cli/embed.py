@@ -11,9 +11,9 @@ from pmeans.cli.console import progress, resumable, say
 
 _HELP = """Embed the sentences of a file, row by row.
 
-MODEL is an encoder's folder, a recipe (.toml), or a word space. INPUT is plain text with a
-sentence a line, .csv, .tsv (unquoted), .jsonl or .parquet; all but the last may end in .gz;
-'-' or nothing is standard input.
+MODEL is 'default', an encoder's folder, a recipe (.toml), or a word space. INPUT is plain text
+    with a sentence a line, .csv, .tsv (unquoted), .jsonl or .parquet; all but the last may end in
+    .gz; '-' or nothing is standard input.
 
 The output has a row for every row of the input, in its order. It is written piece by piece
 to FILE.partial: after a crash, the same command goes on from there and ends with the same bytes.

@@ -94,7 +94,7 @@ class Shelf:
         return PowerMeanEncoder(recipe, {part.space: self._space(part.space) for part in row.parts})
 
     def _model(self, row: EncoderRow) -> PowerMeanEncoder:
-        made = models.load(None if row.model == "default" else row.model)
+        made = models.load(row.model)
         recipe = replace(made.recipe, tokenizer=row.tokenizer)
         return PowerMeanEncoder(recipe, made.spaces, made.znorm, made.alignment)
 
