@@ -26,7 +26,7 @@ PMEANS_DATA ?= ../shared/data
 # With more threads sums are added up in another order, which gives other bytes.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-default-model: setup $(SPACES)/bivcd.safetensors $(SPACES)/specialised.safetensors $(SPACES)/subword.safetensors  ## train the model in the package, from $PMEANS_DATA
+default-model: setup $(SPACES)/bivcd.safetensors $(SPACES)/specialised.safetensors  ## train the model in the package, from $PMEANS_DATA
 	$(ONE_THREAD) $(BIN)/pmeans build recipes/default.toml --out src/pmeans/default_model
 
 $(SPACES)/data: | $(STAMP)
@@ -43,7 +43,9 @@ $(SPACES)/glove-de.safetensors $(SPACES)/glove-fr.safetensors: $(SPACES)/glove.s
 $(SPACES)/glove-en-de-fr.safetensors: $(SPACES)/glove-de.safetensors $(SPACES)/glove-fr.safetensors
 	$(BIN)/pmeans spaces merge $^ --name glove-en-de-fr --out $@
 
-$(SPACES)/specialised.safetensors: $(SPACES)/glove-en-de-fr.safetensors
+$(SPACES)/attracted.safetensors: $(SPACES)/glove-en-de-fr.safetensors
+
+$(SPACES)/specialised.safetensors: $(SPACES)/attracted.safetensors $(SPACES)/subword.safetensors
 
 test: setup  ## run all tests
 	$(BIN)/python -m pytest
