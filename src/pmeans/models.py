@@ -38,8 +38,8 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
     """Open an encoder: the one in the package, or another.
 
     Args:
-        path_or_name: None or ``"default"`` for the package's own model. Otherwise a folder that `save` wrote, or
-            the name of one in the library; a recipe (``.toml``) whose spaces are installed or lie
+        path_or_name: None or ``"default"`` for the package's own model. Otherwise a folder that
+            `save` wrote, or the name of one in the library; a recipe (``.toml``) whose spaces are installed or lie
             beside it; or a word space (a ``.safetensors`` file or an installed name), which gives
             the paper's min, mean, max.
     """
