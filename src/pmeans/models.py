@@ -39,9 +39,9 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
 
     Args:
         path_or_name: None or ``"default"`` for the package's own model. Otherwise a folder that
-            `save` wrote, or the name of one in the library; a recipe (``.toml``) whose spaces are installed or lie
-            beside it; or a word space (a ``.safetensors`` file or an installed name), which gives
-            the paper's min, mean, max.
+            `save` wrote, or the name of one in the library; a recipe (``.toml``) whose spaces are
+            installed or lie beside it; or a word space (a ``.safetensors`` file or an installed
+            name), which gives the paper's min, mean, max.
     """
     if path_or_name is None or path_or_name == "default":
         return _load_default()
