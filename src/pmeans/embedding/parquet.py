@@ -36,7 +36,7 @@ class ParquetSource:
         require_pyarrow(path)
         self._path, self._fields = path, fields
         self.has_languages = fields.lang is not None
-        with self._open() as file:
+        with opened(self._path) as file:
             self.size: int | None = file.metadata.num_rows
             fields.columns(file.schema_arrow.names, str(path))
             for name in self._columns:
@@ -56,7 +56,7 @@ class ParquetSource:
 
     def rows(self, row: int, line: int, offset: int) -> Iterator[Row]:
         """Yield the rows from a place on; whole row groups before it are not read."""
-        with self._open() as file:
+        with opened(self._path) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             starts = np.cumsum([0, *sizes])
             first = int(np.searchsorted(starts, row, side="right")) - 1
@@ -80,16 +80,18 @@ class ParquetSource:
                     whole = record if self._fields.whole else {}
                     yield Row(text, lang, number, number, whole)
 
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[Any]:
-        import pyarrow
-        import pyarrow.parquet
 
-        try:
-            with pyarrow.parquet.ParquetFile(self._path) as file:
-                yield file
-        except (pyarrow.ArrowException, OSError) as error:
-            raise FormatError(f"{self._path}: cannot be read as Parquet: {error}") from error
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open a Parquet file, and say in our words what is wrong with it, now or while it is read."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        raise FormatError(f"{path}: cannot be read as Parquet: {error}") from error
 
 
 def _check_strings(field: Any, path: Path) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pmeans.embedding import Fields, open_source
-from pmeans.embedding.parquet import require_pyarrow
+from pmeans.embedding.parquet import opened, require_pyarrow
 from pmeans.embedding.rows import Source
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.search.exact import ArrayRows, Rows
@@ -98,7 +96,7 @@ class ParquetRows:
     def __init__(self, path: Path) -> None:
         require_pyarrow(path)
         self._path = path
-        with self._open() as file:
+        with opened(self._path) as file:
             self.columns: list[str] = file.schema_arrow.names
             if _VECTORS not in self.columns:
                 raise FormatError(
@@ -117,7 +115,7 @@ class ParquetRows:
         import pyarrow.compute
 
         n_seen, dim = 0, self.shape[1]
-        with self._open() as file:
+        with opened(self._path) as file:
             for batch in file.iter_batches(n_rows, columns=[_VECTORS]):
                 lists = batch.column(0)
                 lengths = pyarrow.compute.list_value_length(lists).fill_null(-1).to_numpy()
@@ -129,14 +127,3 @@ class ParquetRows:
                 values = lists.flatten().to_numpy(zero_copy_only=False)
                 yield ArrayRows(values.reshape(len(lists), dim)).array
                 n_seen += len(lists)
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[Any]:
-        import pyarrow
-        import pyarrow.parquet
-
-        try:
-            with pyarrow.parquet.ParquetFile(self._path) as file:
-                yield file
-        except (pyarrow.ArrowException, OSError) as error:
-            raise FormatError(f"{self._path}: cannot be read as Parquet: {error}") from error
