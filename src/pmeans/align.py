@@ -105,9 +105,15 @@ class Alignment:
         return weights
 
     def extended(
-        self, encoder: Encoder, pairs: Mapping[str, Iterable[tuple[str, str]]], fit: Fit
+        self,
+        encoder: Encoder,
+        pairs: Mapping[str, Iterable[tuple[str, str]]],
+        pivot: str,
+        fit: Fit,
     ) -> Alignment:
         """Return an alignment with more maps; `PowerMeanEncoder.fit_alignment` says more."""
+        if pivot != self.pivot:
+            raise InputError(f"the pivot of this alignment is {self.pivot!r}, not {pivot!r}.")
         fit.check(encoder.dim)
         shared = self.maps.get(self.pivot)
         if self.maps and (shared is not None) != (fit.method == "canonical"):

@@ -5,10 +5,13 @@ Chunks change no bit of a result, only how much memory is at work and how often 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+import numpy as np
+
 from pmeans.errors import InputError
+from pmeans.types import Array
 
 CHUNK = 4096
 """Sentences of a chunk."""
@@ -53,3 +56,15 @@ def _halved(
     half = len(texts) // 2
     for part in (slice(half), slice(half, None)):
         yield from _halved(texts[part], langs[part] if isinstance(langs, list) else langs)
+
+
+def by_language(
+    texts: list[str], langs: str | list[str] | None, checked: Callable[[str | None], str]
+) -> Iterator[tuple[str, Array]]:
+    """Group the sentences of a chunk by language: checked codes, and positions in it, (n,)."""
+    if langs is None or isinstance(langs, str):
+        yield checked(langs), np.arange(len(texts))
+        return
+    codes = np.array(langs, dtype=object)
+    for code in dict.fromkeys(langs):
+        yield checked(code), np.flatnonzero(codes == code)

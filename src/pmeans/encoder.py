@@ -19,7 +19,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.align import Alignment
 from pmeans.align_fit import Fit, Method
-from pmeans.batching import CHUNK, LONG_CHUNK, chunks
+from pmeans.batching import CHUNK, LONG_CHUNK, by_language, chunks
 from pmeans.coverage import Coverage, count_words
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.output import Precision, normalise_rows, quantise_rows, to_tensor, unit_rows
@@ -70,8 +70,7 @@ class PowerMeanEncoder:
         self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
         self._width: int = ends[-1]
         self.dim: int = alignment.dim if alignment else self._width
-        """Number of columns of a row: those of the alignment, where it has canonical directions,
-        otherwise the sum over parts of powers times dimensions."""
+        """Number of columns of a row: the alignment's, else the sum of powers times dimensions."""
 
     @property
     def name(self) -> str:
@@ -202,7 +201,7 @@ class PowerMeanEncoder:
         for texts, langs in chunks(sentences, lang, CHUNK):
             known.append(np.zeros((len(self.spaces), len(texts)), dtype=np.int64))
             tokens.append(np.zeros(len(texts), dtype=np.int64))
-            for code, which in self._by_language(texts, langs):
+            for code, which in by_language(texts, langs, self._checked_language):
                 found = self._lookup([texts[i] for i in which], code, None, number_unknown=True)
                 for s, (name, batch) in enumerate(found.items()):
                     known[-1][s, which], missing = count_words(batch, self.spaces[name])
@@ -236,7 +235,7 @@ class PowerMeanEncoder:
             raise InputError(f"recipe {self.name!r} has no z-norm: set znorm to a scope first.")
         moments: dict[str, list[Moments]] = {}
         for texts, langs in chunks(sentences, lang, CHUNK):
-            for code, which in self._by_language(texts, langs):
+            for code, which in by_language(texts, langs, self._checked_language):
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
                 rows = np.empty((len(which), self._width), dtype=np.float32)
@@ -269,11 +268,9 @@ class PowerMeanEncoder:
             pairs: For each language its pairs, a sentence of the pivot and one of the language
                 that mean the same; those with an unknown side are left out.
             pivot: The language that all are paired with.
-            method: ``"canonical"``, ``"ridge"``, ``"cca"`` or ``"procrustes"``; see
-                `pmeans.align_fit`.
-            penalty: Added to sums over pairs of squared z-scores.
-            rank: Columns to keep with ``"canonical"``, otherwise the rank of the maps; None for
-                all.
+            method: ``"canonical"``, ``"ridge"``, ``"cca"`` or ``"procrustes"``.
+            penalty: As in `pmeans.align_fit.Fit`.
+            rank: As there; with ``"canonical"`` the number of columns.
         """
         if self.recipe.znorm != "per_language":
             raise InputError(
@@ -281,10 +278,8 @@ class PowerMeanEncoder:
                 f"{self.recipe.znorm!r}: set it to 'per_language' and fit it first."
             )
         plain = PowerMeanEncoder(self.recipe, self.spaces, self.znorm)
-        alignment = self.alignment or Alignment(pivot, {})
-        if alignment.pivot != pivot:
-            raise InputError(f"the pivot of this alignment is {alignment.pivot!r}, not {pivot!r}.")
-        alignment = alignment.extended(plain, pairs, Fit(method, penalty, rank))
+        old = self.alignment or Alignment(pivot, {})
+        alignment = old.extended(plain, pairs, pivot, Fit(method, penalty, rank))
         return PowerMeanEncoder(self.recipe, self.spaces, self.znorm, alignment)
 
     def _rows(
@@ -336,7 +331,7 @@ class PowerMeanEncoder:
                 f"recipe {self.name!r} asks for z-norm ({self.recipe.znorm!r}), which has not been "
                 "fitted: encoder = encoder.fit_znorm(sentences, lang=...)."
             )
-        for code, which in self._by_language(texts, langs):
+        for code, which in by_language(texts, langs, self._checked_language):
             statistics = self.znorm.for_language(code) if self.znorm else None
             whole = len(which) == len(texts)
             straight = whole and self.alignment is None
@@ -388,17 +383,6 @@ class PowerMeanEncoder:
         ]
         way = splitting(self.recipe.tokenizer, lang)
         return dict(zip(self.spaces, kernels.lookup(texts, tables, way, n_threads), strict=True))
-
-    def _by_language(
-        self, texts: list[str], langs: str | list[str] | None
-    ) -> Iterator[tuple[str, Array]]:
-        """Group the sentences of a chunk by language: codes, and positions in the chunk."""
-        if langs is None or isinstance(langs, str):
-            yield self._checked_language(langs), np.arange(len(texts))
-            return
-        codes = np.array(langs, dtype=object)
-        for code in dict.fromkeys(langs):
-            yield self._checked_language(code), np.flatnonzero(codes == code)
 
     def _checked_language(self, lang: str | None) -> str:
         if lang is None and len(self.languages) <= 1:

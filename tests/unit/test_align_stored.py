@@ -65,7 +65,7 @@ def test_a_map_that_joins_others_is_stored_as_they_are():
 
     first = alignment(random(2, 2)).stored_as("float16")
     pairs = {"fr": [("a", "bb"), ("cc", "c"), ("d", "eee")]}
-    both = first.extended(Rows(), pairs, Fit("ridge"))
+    both = first.extended(Rows(), pairs, "en", Fit("ridge"))
     assert both.precision == "float16"
     (factor,) = both.maps["fr"].factors
     np.testing.assert_array_equal(factor, factor.astype(np.float16))

@@ -53,7 +53,7 @@ class EncoderRow:
             that has the size of a larger encoder and the information of a smaller one.
         text: Pairs of sentences that the z-norm per language is fitted on, in place of the task's
             rows; ``{lang}`` stands for the test language in its path and as its second language.
-        align: How the test language is mapped to the text's first; None for no map.
+        align: How the text's two languages are mapped into one space; None for no map.
         model: In place of parts, text and align: ``"default"``, the model in the package, or the
             folder of another, but for its tokenizer.
         adapt: Fit the z-norm anew on the task: ``rows`` on each language's rows outside the test

@@ -99,7 +99,7 @@ class Build:
         name: Of the recipe.
         tokenizer: As in a recipe.
         root: As in a recipe.
-        align: How the second languages are mapped to the pivot; None for no maps.
+        align: How the languages are mapped into one space; None for no maps.
         card: A file with the hand-written part of the model card.
         materials: What all this was made from, for the model card.
     """
