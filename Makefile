@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup demo default-model test test-numpy test-no-compiler lint format bench bench-eval tables fuzz sanitize clean
+.PHONY: help setup demo default-model test test-numpy test-no-compiler lint format bench bench-eval golden tables fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -87,6 +87,9 @@ bench: .venv-bench/.installed .venv-bench-fse  ## measure against other librarie
 bench-eval: setup  ## measure the training of classifiers against plain torch (10 minutes, needs the data)
 	$(BIN)/python benchmarks/evaluation.py --complete --json benchmarks/evaluation.json > benchmarks/evaluation.md.new
 	mv benchmarks/evaluation.md.new benchmarks/evaluation.md
+
+golden: setup  ## write the kept numbers of tests/golden/model again, after a change that moves them
+	$(BIN)/python tests/golden/test_model.py
 
 tables: setup  ## render tables and figures of all results again
 	for absent in results/*/absent.json; do name=$$(basename $$(dirname $$absent)); \
