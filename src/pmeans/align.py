@@ -24,8 +24,7 @@ import numpy as np
 
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.spaces.edit import Precision
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.tensors import Precision, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
 BLOCK = 32
@@ -231,26 +230,17 @@ def _product(block: Floats, factors: tuple[Floats, ...]) -> Floats:
 
 def _stored(factor: Floats, precision: Precision) -> tuple[Array, Floats | None]:
     """Return a matrix as it is stored, (n, m), and for int8 the scale of its rows, (n,)."""
-    largest = np.abs(factor).max(axis=1, initial=0)
-    if precision == "float16" and not largest.max(initial=0) < 65520:
-        raise InputError(f"float16 ends at 65504 and cannot hold {largest.max()} of a map.")
-    if precision != "int8":
-        return factor.astype(precision), None
-    # As in int8 word spaces. Codes times scale give the same codes and scale when stored again:
-    # fl(127 * fl(x / 127)) / 127 rounds back to fl(x / 127), whatever x.
-    scale = largest / np.float32(127)
-    codes = np.rint(factor / np.where(scale > 0, scale, 1)[:, None])
-    return np.clip(codes, -127, 127).astype(np.int8), scale
+    return quantised(factor, None, precision, lambda row: f"row {row} of a map; keep float32.")
 
 
 def _read(numbers: Array, scale: Array | None) -> Array:
-    """Return a stored matrix as float32; what is none is returned as it is."""
-    if numbers.dtype == np.float16:
-        return numbers.astype(np.float32)
-    if scale is None or numbers.ndim != 2 or scale.shape != numbers.shape[:1]:
+    """Return a stored matrix as float32; what is not one is returned as it is."""
+    if numbers.dtype == np.int8:
+        if scale is None or scale.dtype != np.float32 or scale.shape != numbers.shape[:1]:
+            return numbers
+    elif numbers.dtype != np.float16:
         return numbers
-    with np.errstate(over="ignore", invalid="ignore"):
-        return numbers * scale[:, None]
+    return decoded(numbers, scale)
 
 
 def _lead_from(dim: int, factors: tuple[Array, ...]) -> bool:

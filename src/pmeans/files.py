@@ -1,18 +1,20 @@
-"""Write a file, or a folder, whole or not at all.
+"""Files written whole or not at all, files for one process alone, and packages that may be absent.
 
 The bytes go to a temporary name beside the target and are renamed over it when they are
-complete and on disk. A full disk, an error or a kill leaves the old file as it was.
+complete and on disk. A full disk, an error or a kill leaves the old file, or the old folder, as
+it was.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pmeans.errors import InputError, StorageError
 
@@ -36,12 +38,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
-        if isinstance(error, OSError) and not isinstance(error, StorageError):
-            raise StorageError(
-                f"could not write {str(path)!r}: {error.strerror}. "
-                "What was there before is untouched."
-            ) from error
-        raise
+        raise _told(error, path) from error
 
 
 @contextlib.contextmanager
@@ -71,9 +68,68 @@ def replacing_folder(folder: str | Path, marker: str, what: str) -> Iterator[Pat
             shutil.rmtree(old)
         else:
             os.replace(temporary, folder)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        raise _told(error, folder) from error
+
+
+def _told(error: BaseException, path: Path) -> BaseException:
+    """Say of an error of the system that nothing is lost; any other stays as it is."""
+    if not isinstance(error, OSError):
+        return error
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    if isinstance(error, StorageError) and cause is error:
+        return error
+    return StorageError(
+        f"could not write {str(path)!r}: {cause.strerror or cause}. "
+        "What was there before is untouched."
+    )
+
+
+def locked(path: Path) -> IO[bytes] | None:
+    """Open a file, made if need be, for this process alone; None if another one has it.
+
+    The system lets go of the lock when its process ends, however it ends. A holder may rename or
+    remove the file meanwhile: the one that is returned is the one that has the name.
+    """
+    import fcntl  # not on Windows, where all but this works
+
+    while True:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Between opening and locking its holder may have renamed or removed it, and a lock on
+            # a file without a name would keep nobody out.
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                    return file
+        except BlockingIOError:
+            file.close()
+            return None
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def optional(module: str, extra: str, what: str, instead: str = "") -> Any:
+    """Import a package that not everybody installs, or say how to get it.
+
+    Args:
+        module: What to import, such as ``"pyarrow.parquet"``; the top package is returned.
+        extra: The extra of pmeans that brings it.
+        what: What needs it, for the message: ``"approximate search"``.
+        instead: What one may do without it, as the end of a sentence.
+    """
+    top = module.partition(".")[0]
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        ending = f", or {instead}" if instead else ""
+        raise InputError(
+            f"{what} needs {top}, which is not installed: pip install 'pmeans[{extra}]'{ending}."
+        ) from None
+    return importlib.import_module(top)
 
 
 def _umask() -> int:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, LanguageError
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Floats, Scope
 
 SHARED = "*"

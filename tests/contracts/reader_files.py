@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from pmeans.spaces.store import write_tensors
+from pmeans.tensors import write_tensors
 
 WORDS = [
     "the",

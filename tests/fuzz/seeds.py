@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.spaces.store import save_space, write_tensors
+from pmeans.spaces.store import save_space
+from pmeans.tensors import write_tensors
 from pmeans.znorm import Statistics, ZNorm
 
 WORDS = ("the", "cat", "Katze", "straße", "donaudampfschiff")

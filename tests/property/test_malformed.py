@@ -15,8 +15,9 @@ from pmeans.kernels import index
 from pmeans.recipe import Recipe
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
+from pmeans.spaces.store import open_space, save_space
 from pmeans.spaces.verify import problems
+from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import TokenBatch, WordTable
 from pmeans.znorm import Statistics, ZNorm
 

@@ -6,7 +6,7 @@ import pytest
 from pmeans.align import Alignment, LanguageMap
 from pmeans.align_fit import Fit
 from pmeans.errors import FormatError, InputError
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.tensors import map_tensors, write_tensors
 
 
 def alignment(*factors):

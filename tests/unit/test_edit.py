@@ -270,7 +270,7 @@ def test_quantising_back_decodes(space):
 
 def test_a_block_border_does_not_show(space, monkeypatch):
     whole = quantise(space, "int8")
-    monkeypatch.setattr("pmeans.spaces.edit._ROWS", 2)
+    monkeypatch.setattr("pmeans.tensors._ROWS", 2)
     assert content(quantise(space, "int8")) == content(whole)
 
 

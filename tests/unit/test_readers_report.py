@@ -6,8 +6,8 @@ import pytest
 
 from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.spaces.readers import detect_format, read_space
-from pmeans.spaces.readers.opening import Stream
 from pmeans.spaces.report import Policy, ReadReport
+from pmeans.streams import Stream
 
 
 def test_a_policy_refuses_by_default_but_keeps_the_first_of_equal_words():

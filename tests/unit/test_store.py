@@ -8,7 +8,8 @@ import safetensors.numpy
 from pmeans.errors import FormatError, StorageError
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.spaces.store import map_tensors, open_space, save_space, write_tensors
+from pmeans.spaces.store import open_space, save_space
+from pmeans.tensors import map_tensors, write_tensors
 
 
 def stored(space, tmp_path):

@@ -15,10 +15,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.files import replacing
+from pmeans.files import locked, replacing
 from pmeans.spaces import catalogue
 from pmeans.spaces.catalogue import Entry
 from pmeans.spaces.library import home, path_of
@@ -93,8 +93,13 @@ def download(entry: Entry, folder: Path, progress: Progress | None = None) -> Pa
     failures: list[str] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(partial, "ab") as out:
-            _lock(out, partial)
+        opened = locked(partial)
+        if opened is None:
+            raise StorageError(
+                f"another process is downloading to {str(partial)!r}; wait for it to end."
+            )
+        with opened as out:
+            out.seek(0, os.SEEK_END)
             for url in entry.url:
                 transfer = Transfer(url, out, partial, _acceptance(entry, folder), progress)
                 try:
@@ -178,18 +183,6 @@ def _require_room(folder: Path, needed: int, name: str) -> None:
             f"{name!r} needs about {_shown(needed)} more in {str(folder)!r}, where {_shown(free)} "
             "are free. Make room, or set PMEANS_HOME to a folder on a larger disk."
         )
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    with contextlib.suppress(ImportError):  # fcntl: not on Windows
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StorageError(
-                f"another process is downloading to {str(path)!r}; wait for it to end."
-            ) from None
 
 
 def _shown(n: int) -> str:

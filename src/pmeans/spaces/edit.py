@@ -12,11 +12,10 @@ Every function returns a new `WordSpace` and leaves its argument alone; words ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +23,11 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels import Splitting, index
-from pmeans.spaces.space import ANY_LANGUAGE, WordSpace, decoded
-from pmeans.types import Array, Floats, Ints, WordTable
+from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
+from pmeans.tensors import Precision, quantised
+from pmeans.types import Array, Ints, WordTable
 
 Mask = npt.NDArray[np.bool_]
-Precision = Literal["float32", "float16", "int8"]
-_ROWS = 65536  # decoded at a time: 75 MB at 300 columns
 _SENTENCES = 8192
 
 
@@ -144,55 +142,20 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
 def quantise(space: WordSpace, precision: Precision) -> WordSpace:
     """Store the vectors of words and n-grams as ``"float32"``, ``"float16"`` or ``"int8"``.
 
-    An int8 row is ``rint(x / scale)`` with ``scale = max|x| / 127``. Float16 rounds to nearest and
-    refuses numbers that it cannot hold.
+    `pmeans.tensors` has the rule.
     """
-    if precision not in ("float32", "float16", "int8"):
-        raise InputError(f"unknown precision {precision!r}; take float32, float16 or int8.")
     subwords = space.subwords
     if space.matrix.dtype != precision:
         of_word = partial(_word_of, space)
-        matrix, scale = _quantised(space.matrix, space.scale, precision, of_word)
+        matrix, scale = quantised(space.matrix, space.scale, precision, of_word)
         space = replace(space, matrix=matrix, scale=scale, path="")
     if subwords and subwords.ngrams.dtype != precision:
-        ngrams, scale = _quantised(
+        ngrams, scale = quantised(
             subwords.ngrams, subwords.scale, precision,
-            lambda row: f"n-gram bucket {row} in {space.name!r}; keep float32.",
+            lambda row: f"the vector of n-gram bucket {row} in {space.name!r}; keep float32.",
         )  # fmt: skip
         space = replace(space, subwords=replace(subwords, ngrams=ngrams, scale=scale), path="")
     return space
-
-
-def _quantised(
-    matrix: Array, scale: Floats | None, precision: Precision, place: Callable[[int], str]
-) -> tuple[Array, Floats | None]:
-    """Return rows and scale in another precision; ``place`` ends what is said of a bad row."""
-    coded = np.empty(matrix.shape, dtype=precision)
-    scales = np.empty(len(matrix), dtype=np.float32) if precision == "int8" else None
-    for chunk in _chunks(len(matrix)):
-        rows = decoded(matrix, scale, chunk)
-        largest = np.abs(rows).max(axis=1, initial=0)
-        if scales is not None:
-            _refuse(chunk, rows, ~np.isfinite(largest), "int8 has no code for", place)
-            scales[chunk] = largest / np.float32(127)
-            step = np.where(scales[chunk] > 0, scales[chunk], 1)[:, None]
-            # A row near the smallest float32 has a scale that rounds far down: hence the clip.
-            coded[chunk] = np.clip(np.rint(rows / step), -127, 127)
-        elif precision == "float16":
-            # From 65520 on, rounding to nearest gives infinity.
-            bad = ~(largest < 65520)
-            _refuse(chunk, rows, bad, "float16 ends at 65504 and cannot hold", place)
-            coded[chunk] = rows
-        else:
-            coded[chunk] = rows
-    return coded, scales
-
-
-def _refuse(chunk: slice, rows: Floats, bad: Mask, why: str, place: Callable[[int], str]) -> None:
-    if bad.any():
-        i = int(np.argmax(bad))
-        value = rows[i][np.argmax(np.abs(rows[i]))]
-        raise InputError(f"{why} {value}, a number in the vector of {place(chunk.start + i)}")
 
 
 def _word_of(space: WordSpace, row: int) -> str:
@@ -200,11 +163,7 @@ def _word_of(space: WordSpace, row: int) -> str:
         (lang, t) for lang, t in space.tables.items() if t.start <= row < t.start + len(t)
     )
     word = table[row - table.start]
-    return f"{word!r} ({lang}) in {space.name!r}; keep float32, or prune the word."
-
-
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(low, min(low + _ROWS, n)) for low in range(0, n, _ROWS))
+    return f"the vector of {word!r} ({lang}) in {space.name!r}; keep float32, or prune the word."
 
 
 def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:

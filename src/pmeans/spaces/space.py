@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels import index
+from pmeans.tensors import decoded
 from pmeans.types import Array, Case, Floats, TokenBatch, WordTable
 
 ANY_LANGUAGE = "mul"
@@ -42,7 +43,7 @@ class Subwords:
     @cached_property
     def vectors(self) -> Floats:
         """The rows as float32, (n_buckets, dim): decoded once, when first needed, and kept."""
-        return decoded(self.ngrams, self.scale, slice(None))
+        return decoded(self.ngrams, self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,15 +199,6 @@ class WordSpace:
         if first_composed < 0:
             return TokenBatch(np.empty(0, np.int32), np.zeros(2, np.int64), np.ones(1, np.int32))
         return _single(first_composed, (next(iter(_spellings(word, self.case))),))
-
-
-def decoded(matrix: Array, scale: Floats | None, which: slice | Array) -> Floats:
-    """Return rows of a float32, float16 or int8 matrix as float32, (n, dim)."""
-    if scale is None:
-        return np.asarray(matrix[which], dtype=np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):  # a damaged scale is `verify`'s affair
-        # Decodes and multiplies in one pass, in less than half the time of two.
-        return np.multiply(matrix[which], scale[which, None], dtype=np.float32)
 
 
 def _spellings(word: str, case: Case) -> tuple[str, ...]:

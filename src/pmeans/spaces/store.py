@@ -8,107 +8,27 @@ A store is an ordinary safetensors file, readable by that library, with these te
   of language XX and the hash table over them (`pmeans.kernels.index`).
 - ``ngrams`` (n_buckets, dim) F32, F16 or I8: only for spaces with subwords.
 - ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8.
-- ``padding.K`` U8: zeros, up to the next multiple of 64 bytes, because the format knows no holes.
 
 ``__metadata__`` holds ``format = "pmeans-space"``, ``version``, the languages in row order and
-what else `WordSpace` knows. The same space always gives the same bytes. The official library
-copies what it reads; this file maps it, which is why it is read here.
+what else `WordSpace` knows. The same space always gives the same bytes.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import mmap
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pmeans.errors import FormatError, StorageError
-from pmeans.files import replacing
+from pmeans.errors import FormatError
 from pmeans.kernels import LONGEST_NGRAM
 from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, WordTable
 
 VERSION = 1
 LARGEST_DIM = 1 << 20
-_ALIGNMENT = 64
-_DTYPES = {
-    "F32": "<f4", "F16": "<f2", "I8": "|i1", "U8": "|u1", "I64": "<i8", "U64": "<u8",
-    "F64": "<f8", "I32": "<i4",  # not in our files, but in those of model2vec
-}  # fmt: skip
-_CODES = {np.dtype(code): name for name, code in _DTYPES.items()}
-_LARGEST_HEADER = 100 << 20
 _CASES = ("lower", "cased", "cased-then-lower")
-
-
-def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
-    """Write named arrays and strings as one safetensors file, each array 64-byte aligned."""
-    laid_out: list[tuple[str, Array]] = []
-    for name, array in tensors.items():
-        laid_out.append((name, array))
-        gap = -array.nbytes % _ALIGNMENT
-        if gap:
-            laid_out.append((f"padding.{len(laid_out)}", np.zeros(gap, dtype=np.uint8)))
-    header: dict[str, Any] = {"__metadata__": metadata}
-    end = 0
-    for name, array in laid_out:
-        begin, end = end, end + array.nbytes
-        header[name] = {
-            "dtype": _CODES[array.dtype],
-            "shape": list(array.shape),
-            "data_offsets": [begin, end],
-        }
-    encoded = json.dumps(header, ensure_ascii=False).encode("utf-8")
-    encoded += b" " * (-(8 + len(encoded)) % _ALIGNMENT)
-    with replacing(path) as file:
-        file.write(len(encoded).to_bytes(8, "little"))
-        file.write(encoded)
-        for _, array in laid_out:
-            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-
-def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
-    """Map a safetensors file: read-only arrays by name, and its metadata."""
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            if size < 8:
-                raise FormatError(f"{path}: {size} bytes are too few for a safetensors file.")
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
-    length = int.from_bytes(data[:8], "little")
-    if length > min(size - 8, _LARGEST_HEADER):
-        raise FormatError(f"{path}: not a safetensors file, or cut short.")
-    try:
-        header = json.loads(data[8 : 8 + length])
-        metadata = header.pop("__metadata__", {})
-        tensors = dict(_arrays(data, 8 + length, header))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"{path}: damaged safetensors header: {error}") from error
-    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise FormatError(f"{path}: damaged safetensors header: metadata must be strings.")
-    return tensors, metadata
-
-
-def _arrays(data: mmap.mmap, base: int, header: dict[str, Any]) -> Iterator[tuple[str, Array]]:
-    for name, entry in header.items():
-        dtype = np.dtype(_DTYPES[entry["dtype"]])
-        shape = tuple(entry["shape"])
-        begin, end = entry["data_offsets"]
-        if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
-            raise ValueError(f"tensor {name!r} has a shape or an offset that is no whole number")
-        count = math.prod(shape)
-        if end - begin != count * dtype.itemsize or base + end > len(data):
-            raise ValueError(f"tensor {name!r} does not fit into the file")
-        if (base + begin) % dtype.itemsize:
-            raise ValueError(f"tensor {name!r} is not aligned")
-        yield name, np.frombuffer(data, dtype, count, base + begin).reshape(shape)
 
 
 def save_space(space: WordSpace, path: str | Path) -> None:

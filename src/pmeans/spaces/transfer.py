@@ -53,7 +53,7 @@ class Transfer:
 
     Attributes:
         url: Where the bytes come from.
-        out: Where they go: open for appending, with what earlier tries brought.
+        out: Where they go: open at its end, behind what earlier tries brought.
         partial: The path of ``out``.
         accept: Called with the bytes here and in all before any are written; may raise.
         progress: Called with the same numbers as bytes come.
@@ -84,7 +84,8 @@ class Transfer:
 
     def discard(self) -> None:
         """Forget what has arrived."""
-        self.out.truncate(0)
+        self.out.seek(0)
+        self.out.truncate()
         self.note.unlink(missing_ok=True)
 
     def _go_on(self) -> None:

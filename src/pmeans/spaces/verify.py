@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pmeans.kernels import index
-from pmeans.spaces.space import WordSpace, decoded
+from pmeans.spaces.space import WordSpace
+from pmeans.tensors import decoded
 from pmeans.types import Array, Floats, WordTable
 
 _ROWS = 65536

@@ -46,9 +46,9 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
-from pmeans.spaces.edit import Precision
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
+from pmeans.tensors import Precision
 from pmeans.text import splitting
 from pmeans.training.card import Material, render
 from pmeans.training.corpus import PairFile

@@ -35,9 +35,9 @@ from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.kernels import index
 from pmeans.output import unit_rows
 from pmeans.spaces import edit
-from pmeans.spaces.edit import Precision
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.tensors import Precision
 from pmeans.training.trainer import Progress, space_beside
 from pmeans.types import Array, Floats
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from pmeans.errors import StorageError
 from pmeans.spaces.space import WordSpace
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array
 
 Progress = Callable[[float, str], None]

@@ -25,7 +25,7 @@ from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.tensors import map_tensors, write_tensors
 from pmeans.transfer.state import Chosen, Fitted
 from pmeans.types import Array
 from pmeans.znorm import ZNorm

@@ -5,7 +5,7 @@ import pytest
 
 from pmeans.errors import InputError, StorageError
 from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
-from pmeans.spaces.store import map_tensors
+from pmeans.tensors import map_tensors
 from pmeans.training import skipgram
 from pmeans.training.skipgram import LONGEST, Collector, Settings, alias_table
 

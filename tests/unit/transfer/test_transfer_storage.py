@@ -9,7 +9,7 @@ from opinions import opinions
 import pmeans
 from pmeans import TransferClassifier
 from pmeans.errors import InputError, PmeansError, StorageError
-from pmeans.spaces.store import map_tensors, write_tensors
+from pmeans.tensors import map_tensors, write_tensors
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pmeans.errors import FormatError, StorageError
 from pmeans.evaluation.layouts.task import File, Task
-from pmeans.spaces.readers.opening import open_stream
+from pmeans.streams import open_stream
 
 _MOST = 1 << 30  # bytes of a file; an archive that unpacks to more is no task of sentences
 

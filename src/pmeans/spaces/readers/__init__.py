@@ -16,11 +16,11 @@ from pmeans.spaces.readers.fasttext_binary import MAGIC, read_fasttext_binary
 from pmeans.spaces.readers.mapped import SUFFIX, read_mapped
 from pmeans.spaces.readers.model2vec import read_model2vec
 from pmeans.spaces.readers.npy_words import read_npy_words
-from pmeans.spaces.readers.opening import open_stream
 from pmeans.spaces.readers.text import HEADER, layout_of, read_text
 from pmeans.spaces.readers.word2vec_binary import read_word2vec_binary
 from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
+from pmeans.streams import open_stream
 from pmeans.types import Case
 
 __all__ = ["FORMATS", "detect_format", "read_space"]

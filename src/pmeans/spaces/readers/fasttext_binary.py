@@ -33,10 +33,10 @@ from pmeans.spaces.readers.entries import (
     usable,
 )
 from pmeans.spaces.readers.fasttext_ngrams import compose_known
-from pmeans.spaces.readers.opening import Stream, open_stream
 from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import LARGEST_DIM
+from pmeans.streams import Stream, open_stream
 from pmeans.types import Floats
 
 MAGIC = (793712314).to_bytes(4, "little")

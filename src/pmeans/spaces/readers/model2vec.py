@@ -25,7 +25,7 @@ from pmeans.errors import FormatError, StorageError
 from pmeans.spaces.readers.entries import Entries, Tally, checked_limit, make_space, spelled, usable
 from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
-from pmeans.spaces.store import map_tensors
+from pmeans.tensors import map_tensors
 from pmeans.types import Array, Ints
 
 

@@ -30,10 +30,10 @@ from pmeans.spaces.readers.entries import (
     nonfinite,
     spelled,
 )
-from pmeans.spaces.readers.opening import Stream, open_stream
 from pmeans.spaces.report import STRICT, Policy, Problem, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import LARGEST_DIM
+from pmeans.streams import Stream, open_stream
 
 _BLOCK = 32 << 20
 _SAMPLE = 50

@@ -23,11 +23,11 @@ from pmeans.spaces.readers.entries import (
     make_space,
     usable,
 )
-from pmeans.spaces.readers.opening import Stream, open_stream
 from pmeans.spaces.readers.text import HEADER
 from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import LARGEST_DIM
+from pmeans.streams import Stream, open_stream
 from pmeans.types import Floats
 
 _BLOCK = 16 << 20

@@ -1,4 +1,4 @@
-"""A vector file as a stream of bytes, whether it is compressed or not.
+"""A file as a stream of bytes, whether it is compressed or not.
 
 What a file is stands in its first bytes, not in its name. Nothing is unpacked further than it
 is read, so a small archive cannot fill the memory. An archive that is cut short or damaged
