@@ -8,16 +8,16 @@ to it: what the other one has above such a control, it does not owe to its lengt
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from pmeans.batching import CHUNK
-from pmeans.coverage import Coverage
+from pmeans.batching import CHUNK, chunks
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
-from pmeans.recipe import Recipe
 from pmeans.types import Floats
-from pmeans.znorm import ZNorm
+
+_INNER = ("recipe", "spaces", "languages", "znorm", "alignment", "coverage")
 
 
 class RandomProjection:
@@ -51,34 +51,41 @@ class RandomProjection:
         """The inner encoder's name, and the size."""
         return f"{self.encoder.name} projected to {self.dim}"
 
-    @property
-    def recipe(self) -> Recipe:
-        """The inner encoder's recipe."""
-        return self.encoder.recipe
+    def __getattr__(self, name: str) -> Any:
+        """Give what belongs to the inner encoder: recipe, spaces, languages, z-norm, alignment."""
+        if name not in _INNER:
+            raise AttributeError(f"RandomProjection has no {name!r}.")
+        return getattr(self.encoder, name)
 
-    @property
-    def znorm(self) -> ZNorm | None:
-        """The inner encoder's z-norm, if it has been fitted."""
-        return self.encoder.znorm
-
-    def fit_znorm(self, sentences: Iterable[str], *, lang: str | None = None) -> RandomProjection:
+    def fit_znorm(self, sentences: Iterable[str], **options: Any) -> RandomProjection:
         """Fit the inner encoder's z-norm, and return the same projection of that encoder."""
-        fitted = self.encoder.fit_znorm(sentences, lang=lang)
-        return RandomProjection(fitted, self.dim, self.seed)
+        return RandomProjection(self.encoder.fit_znorm(sentences, **options), self.dim, self.seed)
 
-    def coverage(self, sentences: Iterable[str], *, lang: str | None = None) -> Coverage:
-        """Return how many words of each sentence each space of the inner encoder knows."""
-        return self.encoder.coverage(sentences, lang=lang)
+    def encode(
+        self,
+        sentences: Iterable[str],
+        *,
+        lang: str | Iterable[str] | None = None,
+        out: Floats | None = None,
+        n_threads: int | None = None,
+    ) -> Floats:
+        """Return one projected row per sentence, (n_sentences, dim) float32.
 
-    def encode(self, sentences: Iterable[str], *, lang: str | None = None) -> Floats:
-        """Return one projected row a sentence, (n_sentences, dim) float32.
+        The unprojected rows exist chunk by chunk only. A zero row stays zero.
 
-        The unprojected rows exist block by block only. A zero row stays zero. The last bit of a
-        number may depend on how many sentences there are, as it does in any matrix product.
+        Args:
+            sentences: Any iterable of sentences.
+            lang: Language of all, or one for each.
+            out: Where to write, (n_sentences, dim) float32.
+            n_threads: As for the inner encoder.
         """
         texts = sentences if isinstance(sentences, Sequence) else list(sentences)
-        rows = np.empty((len(texts), self.dim), dtype=np.float32)
-        for start in range(0, len(texts), CHUNK):
-            block = self.encoder.encode(texts[start : start + CHUNK], lang=lang)
-            np.matmul(block, self._matrix, out=rows[start : start + CHUNK])
+        rows = np.empty((len(texts), self.dim), dtype=np.float32) if out is None else out
+        if rows.shape != (len(texts), self.dim):
+            raise InputError(f"out is {rows.shape}, expected {(len(texts), self.dim)}.")
+        done = 0
+        for chunk, langs in chunks(texts, lang, CHUNK):
+            inner = self.encoder.encode(chunk, lang=langs, n_threads=n_threads)
+            np.matmul(inner, self._matrix, out=rows[done : done + len(chunk)])
+            done += len(chunk)
         return rows

@@ -79,3 +79,33 @@ def test_coverage_is_that_of_the_inner_encoder(inner):
 def test_no_columns_are_refused(inner):
     with pytest.raises(InputError, match="to 0 columns: at least 1"):
         RandomProjection(inner, 0)
+
+
+def test_a_projection_is_adapted_as_its_inner_encoder_is(toy):
+    # Features passes keep_alignment for a row that has both `project` and `adapt`.
+    recipe = Recipe((Part("toy"),), "toy", znorm="per_language")
+    inner = PowerMeanEncoder(recipe, {"toy": toy})
+    fitted = RandomProjection(inner, 8).fit_znorm(SENTENCES, lang="en", keep_alignment=True)
+    expected = RandomProjection(inner.fit_znorm(SENTENCES, lang="en"), 8)
+    np.testing.assert_array_equal(
+        fitted.encode(SENTENCES, lang="en"), expected.encode(SENTENCES, lang="en")
+    )
+
+
+def test_a_projection_has_the_inner_encoders_languages_spaces_and_alignment(inner):
+    made = RandomProjection(inner, 8)
+    assert (made.languages, made.alignment) == (inner.languages, inner.alignment)
+    assert made.spaces is inner.spaces
+
+
+def test_rows_are_written_where_they_are_wanted(inner):
+    out = np.empty((len(SENTENCES), 8), dtype=np.float32)
+    made = RandomProjection(inner, 8)
+    assert made.encode(SENTENCES, lang="en", out=out, n_threads=1) is out
+    np.testing.assert_array_equal(out, made.encode(iter(SENTENCES), lang="en"))
+
+
+def test_the_languages_of_sentences_may_differ(inner):
+    made = RandomProjection(inner, 8)
+    mixed = made.encode(["the cat", "die katze"], lang=["en", "de"])
+    np.testing.assert_array_equal(mixed[1:], made.encode(["die katze"], lang="de"))
