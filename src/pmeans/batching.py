@@ -5,7 +5,7 @@ Chunks change no bit of a result, only how much memory is at work and how often 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 import numpy as np
@@ -27,8 +27,7 @@ def chunks(
     sentences: Iterable[str], lang: str | Iterable[str] | None, size: int
 ) -> Iterator[tuple[list[str], str | list[str] | None]]:
     """Cut the stream into lists of sentences, with one language or one for each."""
-    if isinstance(sentences, str):
-        raise InputError("expected an iterable of sentences, got one str: put it into a list.")
+    check_sentences(sentences)
     if size < 1:
         raise InputError(f"batch_size must be at least 1, not {size}.")
     texts = iter(sentences)
@@ -40,6 +39,30 @@ def chunks(
             if len(codes) < len(chunk):
                 raise InputError("lang has fewer entries than there are sentences.")
         yield from _halved(chunk, codes)
+    if langs is not None and next(langs, None) is not None:
+        raise InputError("lang has more entries than there are sentences.")
+
+
+def check_sentences(sentences: object) -> None:
+    """Refuse what can be iterated over, but not for sentences."""
+    if isinstance(sentences, str | bytes):
+        kind = type(sentences).__name__
+        raise InputError(f"expected an iterable of sentences, got one {kind}: put it into a list.")
+    if isinstance(sentences, Mapping):
+        raise InputError(
+            "expected an iterable of sentences, got a mapping, which would give its keys: pass "
+            "list(mapping.values())."
+        )
+    if hasattr(sentences, "columns"):  # pandas, polars, pyarrow
+        raise InputError(
+            f"expected an iterable of sentences, got a {type(sentences).__name__}, which would "
+            "give its columns: pass the one with the sentences, as in frame['text']."
+        )
+    if not isinstance(sentences, Iterable):
+        raise InputError(
+            f"expected a str or an iterable of str, got {type(sentences).__name__}: "
+            f"{sentences!r:.40}."
+        )
 
 
 def _halved(

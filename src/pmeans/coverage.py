@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.spaces.space import WordSpace
-from pmeans.types import Ints, TokenBatch
+from pmeans.types import Array, Ints, TokenBatch
 
 
 @dataclass(frozen=True)
@@ -21,13 +20,54 @@ class Coverage:
         spaces: Names of the word spaces.
         known: Words of each sentence that have a vector, (n_spaces, n_sentences).
         tokens: Words of each sentence, (n_sentences,).
-        unknown_words: For each space, how often each word without a row of its own occurred.
+        unknown_words: For each space, how often each word without a vector occurred.
     """
 
     spaces: tuple[str, ...]
     known: Ints
     tokens: Ints
     unknown_words: Mapping[str, Counter[str]]
+
+    @classmethod
+    def empty(cls, spaces: Sequence[str], n: int = 0) -> Coverage:
+        """Return the coverage of ``n`` sentences of which nothing has been counted yet."""
+        known = np.zeros((len(spaces), n), dtype=np.int64)
+        return cls(tuple(spaces), known, known.sum(axis=0), {name: Counter() for name in spaces})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Coverage]) -> Coverage:
+        """Return the coverage of several texts, one after the other."""
+        spaces = parts[0].spaces
+        unknown = {
+            name: sum((p.unknown_words[name] for p in parts), Counter[str]()) for name in spaces
+        }
+        known = np.concatenate([part.known for part in parts], axis=1)
+        return cls(spaces, known, np.concatenate([part.tokens for part in parts]), unknown)
+
+    def at(self, sentences: slice) -> Coverage:
+        """Return a view of some sentences; what is entered there is entered here."""
+        known, tokens = self.known[:, sentences], self.tokens[sentences]
+        return Coverage(self.spaces, known, tokens, self.unknown_words)
+
+    def enter(
+        self, space: str, which: Array, batch: TokenBatch, kept: TokenBatch, made: Array, n: int
+    ) -> None:
+        """Enter what a space knows of some sentences.
+
+        Args:
+            space: Its name.
+            which: The places of the sentences, (n_sentences,).
+            batch: Their words; unknown ones are numbered from ``n`` on.
+            kept: The same without those that have no vector.
+            made: Which of the batch's unknown words have one after all, (n_unknown_words,).
+            n: The number of words that the space has.
+        """
+        self.known[self.spaces.index(space), which] = kept.known
+        self.tokens[which] = batch.known
+        counts = np.bincount(batch.ids[batch.ids >= n] - n, minlength=len(made))
+        missing = np.flatnonzero(~made).tolist()
+        words = {batch.unknown_words[i]: int(counts[i]) for i in missing}
+        self.unknown_words[space].update(words)
 
     @property
     def by_space(self) -> dict[str, float]:
@@ -44,18 +84,3 @@ class Coverage:
     def zero_rows(self) -> npt.NDArray[np.bool_]:
         """Which sentences have no known word at all, so that their row is zero, (n_sentences,)."""
         return self.known.sum(axis=0) == 0
-
-
-def count_words(batch: TokenBatch, space: WordSpace) -> tuple[Ints, Counter[str]]:
-    """Count a batch whose unknown words are numbered from ``len(space)`` on.
-
-    Returns:
-        Known words of each sentence, (n_sentences,), and the unknown words with their counts.
-    """
-    unknown = batch.ids >= len(space)
-    counts = np.bincount(batch.ids[unknown] - len(space), minlength=len(batch.unknown_words))
-    words = Counter(dict(zip(batch.unknown_words, counts.tolist(), strict=True)))
-    if space.subwords:
-        return space.compose(batch)[0].known, words
-    sentence = np.repeat(np.arange(len(batch)), batch.known)
-    return batch.known - np.bincount(sentence[unknown], minlength=len(batch)), words

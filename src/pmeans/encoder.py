@@ -1,17 +1,17 @@
 """The encoder: sentences in any covered language become rows of one shared space.
 
-`PowerMeanEncoder.encode` has sentence-transformers' signature. The way of a chunk of sentences
-is short: `kernels.lookup` splits it once and finds the words in every space, and for each part
-`kernels.power_means` writes that part's columns of the result, z-normalised on the way. Where
-parallel text has been fitted, `align` then maps whole rows into the pivot language's space.
+`PowerMeanEncoder.encode_rows` is the core; `SentenceEncoder.encode` puts sentence-transformers'
+signature on it. The way of a chunk of sentences is short: `kernels.lookup` splits it once and
+finds the words in every space, and for each part `kernels.power_means` writes that part's columns
+of the result, z-normalised on the way. Where parallel text has been fitted, `align` then maps
+whole rows into the space that the languages share.
 Each row depends on its own sentence alone: batch size, thread count and order change no bit.
 """
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,17 @@ from pmeans import kernels
 from pmeans.align import Alignment
 from pmeans.align_fit import Fit, Method
 from pmeans.batching import CHUNK, LONG_CHUNK, by_language, chunks
-from pmeans.coverage import Coverage, count_words
+from pmeans.coverage import Coverage
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.output import Precision, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.recipe import Recipe
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, TokenBatch
 from pmeans.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
 
 
-class PowerMeanEncoder:
+class PowerMeanEncoder(SentenceEncoder):
     """A recipe, its word spaces, and what has been fitted: a z-norm, an alignment."""
 
     def __init__(
@@ -81,138 +81,101 @@ class PowerMeanEncoder:
         languages = ", ".join(self.languages) or "any language"
         return f"PowerMeanEncoder({self.name!r}, {self.dim} d, {languages})"
 
-    def encode(
-        self,
-        inputs: str | Iterable[str] | None = None,
-        prompt_name: str | None = None,
-        prompt: str | None = None,
-        batch_size: int = 32,
-        show_progress_bar: bool | None = None,
-        output_value: str | None = "sentence_embedding",
-        precision: Precision = "float32",
-        convert_to_numpy: bool = True,
-        convert_to_tensor: bool = False,
-        device: Any = None,
-        normalize_embeddings: bool = False,
-        truncate_dim: int | None = None,
-        pool: None = None,
-        chunk_size: int | None = None,
-        *,
-        sentences: str | Iterable[str] | None = None,
-        lang: str | Iterable[str] | None = None,
-        out: Floats | None = None,
-        n_threads: int | None = None,
-    ) -> Any:
-        """Turn sentences into rows.
+    def replace(self, **changes: Any) -> PowerMeanEncoder:
+        """Return an encoder that differs in its recipe, spaces, z-norm or alignment."""
+        return PowerMeanEncoder(
+            **{
+                "recipe": self.recipe,
+                "spaces": self.spaces,
+                "znorm": self.znorm,
+                "alignment": self.alignment,
+                **changes,
+            }
+        )
 
-        Args:
-            inputs: One sentence, or any iterable of sentences.
-            prompt_name: Not supported: this encoder has no prompts.
-            prompt: Text put before every sentence.
-            batch_size: Accepted for compatibility; the work is divided by itself, and no
-                division changes a bit of the result.
-            show_progress_bar: True counts sentences on standard error.
-            output_value: Only ``"sentence_embedding"``.
-            precision: ``"float32"``, or ``"int8"``, ``"uint8"``, ``"binary"``, ``"ubinary"``.
-            convert_to_numpy: False gives a list of rows.
-            convert_to_tensor: True gives a torch tensor (needs torch).
-            device: Where the torch tensor goes.
-            normalize_embeddings: Scale every row to length 1; zero rows stay zero.
-            truncate_dim: Keep the first columns only.
-            pool: Not supported: threads do the work, see ``n_threads``.
-            chunk_size: Accepted for compatibility.
-            sentences: The older name of ``inputs``.
-            lang: Language of all sentences, or one a sentence. May be left out where the encoder
-                covers a single language.
-            out: Where to write, (n, dim) float32; ``inputs`` must then have a length.
-            n_threads: Threads to use; all available ones if None.
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
+        content: list[object] = [self.recipe.id, [s.digest() for s in self.spaces.values()], None]
+        if self.znorm or self.alignment:
+            content.append(self._fitted_digest())
+        return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:12]
 
-        Returns:
-            (dim,) float32 for a `str`, (n, dim) for anything else. A sentence without a known
-            word is a zero row; no value is ever NaN.
-        """
-        given = inputs if inputs is not None else sentences
-        if given is None:
-            raise InputError("encode needs sentences: a str or an iterable of str.")
-        if output_value != "sentence_embedding":
-            raise InputError(
-                f"output_value {output_value!r} is not supported, only 'sentence_embedding'."
-            )
-        if prompt_name is not None:
-            raise InputError(f"no prompt named {prompt_name!r}: this encoder has no prompts.")
-        if pool is not None:
-            raise InputError("pool is not supported: encode uses threads, see n_threads.")
-        single = isinstance(given, str)
-        texts: Iterable[str] = [given] if isinstance(given, str) else given
-        if prompt:
-            texts = (prompt + text for text in texts)
-        rows = self._rows(texts, lang, out, n_threads, bool(show_progress_bar))
-        if truncate_dim is not None:
-            if not 1 <= truncate_dim <= self.dim:
-                raise InputError(f"truncate_dim {truncate_dim} is not within 1 and {self.dim}.")
-            rows = rows[:, :truncate_dim]
-        if normalize_embeddings:
-            normalise_rows(rows)
-        finished = quantise_rows(rows, precision)
-        if convert_to_tensor:
-            return to_tensor(finished[0] if single else finished, device)
-        if single:
-            return finished[0]
-        return finished if convert_to_numpy else list(finished)
+    def _fitted_digest(self) -> str:
+        found = hashlib.sha256()
+        for lang, statistics in sorted(self.znorm.statistics.items()) if self.znorm else ():
+            found.update(lang.encode() + statistics.mean.tobytes() + statistics.std.tobytes())
+        for lang, fitted in sorted(self.alignment.maps.items()) if self.alignment else ():
+            found.update(lang.encode())
+            for factor in fitted.factors:
+                found.update(factor.tobytes())
+        return found.hexdigest()
 
-    encode_query = encode
-    encode_document = encode
-
-    def encode_batches(
+    def encode_rows(
         self,
         sentences: Iterable[str],
         *,
         lang: str | Iterable[str] | None = None,
-        batch_size: int = CHUNK,
+        out: Floats | None = None,
         n_threads: int | None = None,
-    ) -> Iterator[Floats]:
-        """Turn an endless stream of sentences into blocks of rows, (<= batch_size, dim) each."""
-        for texts, langs in chunks(sentences, lang, batch_size):
-            rows = np.empty((len(texts), self.dim), dtype=np.float32)
+    ) -> Floats:
+        """Turn sentences into rows, (n, dim) float32: `encode` without its trimmings.
+
+        Args:
+            sentences: Any iterable of sentences.
+            lang: Language of all sentences, or one for each. May be left out where the encoder
+                covers a single language.
+            out: Where to write, (n, dim) float32; ``sentences`` must then have a length.
+            n_threads: Threads to use; all available ones if None.
+        """
+        if out is not None and not isinstance(sentences, Sized):
+            raise InputError("out needs sentences with a length; make a list of them.")
+        if isinstance(sentences, Sized):
+            shape = (len(sentences), self.dim)
+            if out is None:
+                out = np.empty(shape, dtype=np.float32)
+            if out.shape != shape:
+                raise InputError(f"out is {out.shape}, expected {shape}.")
+        blocks: list[Floats] = []
+        done = 0
+        one = lang is None or isinstance(lang, str)
+        straight = out is not None and one and self.alignment is None
+        for texts, langs in chunks(sentences, lang, LONG_CHUNK if straight else CHUNK):
+            n = len(texts)
+            rows = np.empty((n, self.dim), np.float32) if out is None else out[done : done + n]
             self._encode_chunk(texts, langs, rows, n_threads)
-            yield rows
+            blocks.append(rows)
+            done += n
+        if out is not None:
+            return out
+        return np.concatenate([np.empty((0, self.dim), dtype=np.float32), *blocks])
 
-    def similarity(self, a: Array, b: Array) -> Floats:
-        """Return the cosine of every row of a with every row of b, (n_a, n_b)."""
-        return unit_rows(a) @ unit_rows(b).T
-
-    def similarity_pairwise(self, a: Array, b: Array) -> Floats:
-        """Return the cosine of each row of a with the same row of b, (n,)."""
-        return np.einsum("ij,ij->i", unit_rows(a), unit_rows(b))
-
-    def get_embedding_dimension(self) -> int:
-        """Return `dim`."""
-        return self.dim
-
-    get_sentence_embedding_dimension = get_embedding_dimension
+    def encode_covered(
+        self,
+        sentences: Sequence[str],
+        *,
+        lang: str | Iterable[str] | None = None,
+        n_threads: int | None = None,
+    ) -> tuple[Floats, Coverage]:
+        """Return rows, (n, dim) float32, and what is known of their sentences, in one pass."""
+        rows = np.empty((len(sentences), self.dim), dtype=np.float32)
+        coverage = Coverage.empty(tuple(self.spaces), len(sentences))
+        done = 0
+        for texts, langs in chunks(sentences, lang, CHUNK):
+            chunk = slice(done, done + len(texts))
+            self._encode_chunk(texts, langs, rows[chunk], n_threads, coverage.at(chunk))
+            done += len(texts)
+        return rows, coverage
 
     def coverage(
         self, sentences: Iterable[str], *, lang: str | Iterable[str] | None = None
     ) -> Coverage:
         """Return how many words of each sentence each space knows, and the unknown ones."""
-        known: list[Array] = []
-        tokens: list[Array] = []
-        unknown_words: dict[str, Counter[str]] = {name: Counter() for name in self.spaces}
+        parts = [Coverage.empty(tuple(self.spaces))]
         for texts, langs in chunks(sentences, lang, CHUNK):
-            known.append(np.zeros((len(self.spaces), len(texts)), dtype=np.int64))
-            tokens.append(np.zeros(len(texts), dtype=np.int64))
-            for code, which in by_language(texts, langs, self._checked_language):
-                found = self._lookup([texts[i] for i in which], code, None, number_unknown=True)
-                for s, (name, batch) in enumerate(found.items()):
-                    known[-1][s, which], missing = count_words(batch, self.spaces[name])
-                    tokens[-1][which] = batch.known
-                    unknown_words[name].update(missing)
-        return Coverage(
-            tuple(self.spaces),
-            np.concatenate([np.zeros((len(self.spaces), 0), np.int64), *known], axis=1),
-            np.concatenate([np.zeros(0, np.int64), *tokens]),
-            unknown_words,
-        )
+            parts.append(Coverage.empty(tuple(self.spaces), len(texts)))
+            for code, which in by_language(texts, langs, self.language):
+                self._find([texts[i] for i in which], code, None, (parts[-1], which))
+        return Coverage.joined(parts)
 
     def fit_znorm(
         self,
@@ -235,21 +198,23 @@ class PowerMeanEncoder:
             raise InputError(f"recipe {self.name!r} has no z-norm: set znorm to a scope first.")
         moments: dict[str, list[Moments]] = {}
         for texts, langs in chunks(sentences, lang, CHUNK):
-            for code, which in by_language(texts, langs, self._checked_language):
+            for code, which in by_language(texts, langs, self.language):
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
                 rows = np.empty((len(which), self._width), dtype=np.float32)
-                batches = self._encode_language([texts[i] for i in which], code, None, rows, None)
-                for part, columns, batch in zip(parts, self._columns, batches, strict=True):
-                    part.add(rows[batch.known > 0, columns])
+                found = self._find([texts[i] for i in which], code, None)
+                self._write(found, None, rows, None)
+                for moment, columns, part in zip(
+                    parts, self._columns, self.recipe.parts, strict=True
+                ):
+                    moment.add(rows[found[part.space][0].known > 0, columns])
         if not moments:
             raise InputError("z-norm needs at least one sentence to be fitted on.")
         fitted = {key: side_by_side(parts) for key, parts in moments.items()}
         if self.alignment and not keep_alignment:
             self.alignment.check_untouched(fitted)
         kept = self.znorm.statistics if self.znorm and scope == "per_language" else {}
-        znorm = ZNorm(scope, {**kept, **fitted})
-        return PowerMeanEncoder(self.recipe, self.spaces, znorm, self.alignment)
+        return self.replace(znorm=ZNorm(scope, {**kept, **fitted}))
 
     def fit_alignment(
         self,
@@ -277,47 +242,10 @@ class PowerMeanEncoder:
                 f"alignment maps z-scores of each language, and recipe {self.name!r} has znorm = "
                 f"{self.recipe.znorm!r}: set it to 'per_language' and fit it first."
             )
-        plain = PowerMeanEncoder(self.recipe, self.spaces, self.znorm)
         old = self.alignment or Alignment(pivot, {})
-        alignment = old.extended(plain, pairs, pivot, Fit(method, penalty, rank))
-        return PowerMeanEncoder(self.recipe, self.spaces, self.znorm, alignment)
-
-    def _rows(
-        self,
-        texts: Iterable[str],
-        lang: str | Iterable[str] | None,
-        out: Floats | None,
-        n_threads: int | None,
-        progress: bool,
-    ) -> Floats:
-        blocks: list[Floats] = []
-        size = len(texts) if isinstance(texts, Sequence) else None
-        if out is not None and size is None:
-            raise InputError("out needs sentences with a length; make a list of them.")
-        if out is not None and out.shape != (size, self.dim):
-            raise InputError(f"out is {out.shape}, expected {(size, self.dim)}.")
-        if out is None and size is not None:
-            out = np.empty((size, self.dim), dtype=np.float32)
-        done = 0
-        one = lang is None or isinstance(lang, str)
-        straight = out is not None and one and self.alignment is None
-        for chunk, langs in chunks(texts, lang, LONG_CHUNK if straight else CHUNK):
-            rows = (
-                np.empty((len(chunk), self.dim), dtype=np.float32)
-                if out is None
-                else out[done : done + len(chunk)]
-            )
-            self._encode_chunk(chunk, langs, rows, n_threads)
-            if out is None:
-                blocks.append(rows)
-            done += len(chunk)
-            if progress:
-                print(f"\r{done:,} sentences", end="", file=sys.stderr, flush=True)
-        if progress:
-            print(file=sys.stderr)
-        if out is not None:
-            return out
-        return np.concatenate(blocks) if blocks else np.empty((0, self.dim), dtype=np.float32)
+        plain = self.replace(alignment=None)
+        fitted = old.extended(plain, pairs, pivot, Fit(method, penalty, rank))
+        return self.replace(alignment=fitted)
 
     def _encode_chunk(
         self,
@@ -325,41 +253,66 @@ class PowerMeanEncoder:
         langs: str | list[str] | None,
         out: Floats,
         n_threads: int | None,
+        coverage: Coverage | None = None,
     ) -> None:
         if self.recipe.znorm != "none" and self.znorm is None:
             raise NotFittedError(
                 f"recipe {self.name!r} asks for z-norm ({self.recipe.znorm!r}), which has not been "
                 "fitted: encoder = encoder.fit_znorm(sentences, lang=...)."
             )
-        for code, which in by_language(texts, langs, self._checked_language):
-            statistics = self.znorm.for_language(code) if self.znorm else None
+        for code, which in by_language(texts, langs, self.language):
             whole = len(which) == len(texts)
+            chosen = texts if whole else [texts[i] for i in which]
+            found = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)
             straight = whole and self.alignment is None
             rows = out if straight else np.empty((len(which), self._width), dtype=np.float32)
-            chosen = texts if whole else [texts[i] for i in which]
-            self._encode_language(chosen, code, statistics, rows, n_threads)
+            statistics = self.znorm.for_language(code) if self.znorm else None
+            self._write(found, statistics, rows, n_threads)
             if self.alignment:
                 rows = self.alignment.apply(rows, code, out=out if whole else None)
             if not whole:
                 out[which] = rows
 
-    def _encode_language(
+    def _find(
         self,
         texts: list[str],
         lang: str,
+        n_threads: int | None,
+        counted: tuple[Coverage, Array] | None = None,
+    ) -> dict[str, tuple[TokenBatch, Floats]]:
+        """Return for each space the rows of the sentences' words, and composed vectors.
+
+        ``counted`` is the coverage that known and unknown words are entered in, and the places of
+        the sentences there, (n_texts,).
+        """
+        for space in self.spaces.values():
+            space.check_whole()
+        tables = [
+            (space.table(lang), space.case, len(space) if counted else space.first_composed)
+            for space in self.spaces.values()
+        ]
+        way = splitting(self.recipe.tokenizer, lang)
+        found = {}
+        batches = kernels.lookup(texts, tables, way, n_threads)
+        for (name, space), batch in zip(self.spaces.items(), batches, strict=True):
+            kept, vectors, made = space.compose(batch, lang)
+            found[name] = kept, vectors
+            if counted:
+                coverage, which = counted
+                coverage.enter(name, which, batch, kept, made, len(space))
+        return found
+
+    def _write(
+        self,
+        found: Mapping[str, tuple[TokenBatch, Floats]],
         statistics: Statistics | None,
         out: Floats,
         n_threads: int | None,
-    ) -> list[TokenBatch]:
-        """Write the rows of one language's sentences; return the batch of each part."""
-        n_threads = n_threads or kernels.available_threads()
-        found = self._lookup(texts, lang, n_threads)
-        composed = {name: self.spaces[name].compose(batch) for name, batch in found.items()}
-        shift = statistics.mean if statistics else None
-        factor = statistics.factor if statistics else None
+    ) -> None:
+        """Write the power means of every part, z-normed if there are statistics, (n, width)."""
         for part, columns in zip(self.recipe.parts, self._columns, strict=True):
             space = self.spaces[part.space]
-            batch, vectors = composed[part.space]
+            batch, vectors = found[part.space]
             kernels.power_means(
                 space.matrix,
                 batch,
@@ -367,24 +320,14 @@ class PowerMeanEncoder:
                 root=self.recipe.root,
                 scale=space.scale,
                 composed=vectors if len(vectors) else None,
-                shift=None if shift is None else shift[columns],
-                factor=None if factor is None else factor[columns],
+                shift=statistics.mean[columns] if statistics else None,
+                factor=statistics.factor[columns] if statistics else None,
                 out=out[:, columns],
                 n_threads=n_threads,
             )
-        return [composed[part.space][0] for part in self.recipe.parts]
 
-    def _lookup(
-        self, texts: list[str], lang: str, n_threads: int | None, number_unknown: bool = False
-    ) -> dict[str, TokenBatch]:
-        tables = [
-            (space.table(lang), space.case, len(space) if number_unknown else space.first_composed)
-            for space in self.spaces.values()
-        ]
-        way = splitting(self.recipe.tokenizer, lang)
-        return dict(zip(self.spaces, kernels.lookup(texts, tables, way, n_threads), strict=True))
-
-    def _checked_language(self, lang: str | None) -> str:
+    def language(self, lang: str | None) -> str:
+        """Return the code that sentences are encoded by, or say which languages there are."""
         if lang is None and len(self.languages) <= 1:
             return self.languages[0] if self.languages else ANY_LANGUAGE
         if lang is None:

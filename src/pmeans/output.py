@@ -1,7 +1,4 @@
-"""What happens to finished rows: truncated, L2-normalised, stored in fewer bits.
-
-The options and their meaning are sentence-transformers'.
-"""
+"""What happens to finished rows: L2-normalised, in fewer bits, as a tensor."""
 
 from __future__ import annotations
 
@@ -10,9 +7,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pmeans.errors import InputError
+from pmeans.files import optional
+from pmeans.tensors import quantised
 from pmeans.types import Array, Floats
 
-Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
+RowType = Literal["float32", "int8", "uint8", "binary", "ubinary"]
+"""What sentence-transformers calls the precision of rows."""
 
 
 def normalise_rows(rows: Floats) -> None:
@@ -22,25 +22,24 @@ def normalise_rows(rows: Floats) -> None:
     np.divide(rows, lengths[:, None], out=rows, where=lengths[:, None] > 0, casting="unsafe")
 
 
-def quantise_rows(rows: Floats, precision: Precision) -> Array:
+def quantise_rows(rows: Floats, precision: RowType) -> Array:
     """Return rows in fewer bits, (n, dim) or, for the binary ones, (n, dim / 8 rounded up).
 
-    The ranges of ``int8`` and ``uint8`` are those of the given rows, column by column, so rows
-    are comparable within one call; the other precisions need no ranges.
+    An ``int8`` row is ``rint(127 x / max|x|)``: cosines stay nearly as they were, lengths are
+    lost. A row depends on itself alone, where sentence-transformers takes the ranges of whatever
+    rows are given together. ``uint8`` is the same plus 128.
     """
     if precision == "float32":
         return rows
     if precision in ("binary", "ubinary"):
         bits = np.packbits(rows > 0, axis=1)
         return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
-    if precision not in get_args(Precision):
+    if precision not in get_args(RowType):
         raise InputError(
-            f"precision {precision!r} is not one of {', '.join(map(repr, get_args(Precision)))}."
+            f"precision {precision!r} is not one of {', '.join(map(repr, get_args(RowType)))}."
         )
-    low = rows.min(axis=0, initial=np.inf).astype(np.float64)
-    step = (rows.max(axis=0, initial=-np.inf) - low) / 255
-    levels = np.floor((rows - low) / np.where(step > 0, step, 1)).clip(0, 255)
-    return levels.astype(np.uint8) if precision == "uint8" else (levels - 128).astype(np.int8)
+    codes, _ = quantised(rows, None, "int8", lambda row: f"row {row}.")
+    return codes if precision == "int8" else (codes.astype(np.int16) + 128).astype(np.uint8)
 
 
 def unit_rows(rows: Array) -> Floats:
@@ -52,10 +51,5 @@ def unit_rows(rows: Array) -> Floats:
 
 def to_tensor(array: Array, device: Any) -> Any:
     """Return a torch tensor on a device, the CPU if None."""
-    try:
-        import torch
-    except ImportError:
-        raise InputError(
-            "convert_to_tensor needs torch: pip install 'pmeans[train]', or leave it out."
-        ) from None
+    torch = optional("torch", "train", "convert_to_tensor", "leave it out")
     return torch.from_numpy(np.ascontiguousarray(array)).to(device or "cpu")

@@ -185,7 +185,8 @@ def test_a_word_whose_composed_vector_overflows_is_unknown():
     )
     assert space.vector("overflowing", "en") is None
     batch = TokenBatch(np.array([0, 1], np.int32), np.array([0, 2]), np.zeros(1, np.int32), ("x",))
-    known, _ = space.compose(batch)
+    known, _, made = space.compose(batch, "en")
+    assert made.tolist() == [False]
     assert (known.ids.tolist(), known.unknown.tolist()) == ([0], [1])
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import inspect
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.errors import InputError, LanguageError, NotFittedError
+from pmeans.spaces.space import Subwords
 
 INF = np.inf
 
@@ -57,6 +59,36 @@ def test_an_unknown_language_lists_the_known_ones(toy):
 def test_too_few_languages_are_refused(toy):
     with pytest.raises(InputError, match="fewer entries"):
         encoder(toy).encode(["a", "b"], lang=["en"])
+
+
+def test_too_many_languages_are_refused(toy):
+    with pytest.raises(InputError, match="more entries"):
+        encoder(toy).encode(["cat"], lang=["en", "de"])
+
+
+class Frame:
+    """What all data frames share: iterating over one gives no rows."""
+
+    columns = ("text", "label")
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        (Frame(), "Frame, which would give its columns: pass the one with the sentences"),
+        ({"the": "cat"}, "a mapping, which would give its keys"),
+        (b"the cat", "got one bytes"),
+        (7, "got int"),
+    ],
+)
+def test_what_is_not_sentences_is_refused_saying_what_to_pass(toy, sentences, message):
+    with pytest.raises(InputError, match=message):
+        encoder(toy).encode(sentences, lang="en")
+    with pytest.raises(InputError, match=message):
+        encoder(toy).coverage(sentences, lang="en")
 
 
 def test_spaces_without_a_common_language_cannot_be_joined(toy):
@@ -116,16 +148,23 @@ def test_truncation_keeps_the_first_columns(toy):
         encoder(toy).encode("cat", lang="en", truncate_dim=10)
 
 
-def test_precisions_are_those_of_sentence_transformers(toy):
+def test_binary_precisions_are_those_of_sentence_transformers(toy):
     # sentence-transformers packs bits with numpy.packbits and shifts "binary" by 128.
     bits = encoder(toy).encode(["cat", "the"], lang="en", precision="ubinary")
     assert bits.tolist() == [[0b11011011, 0], [0b10010010, 0]]
     assert encoder(toy).encode("the", lang="en", precision="binary").tolist() == [18, -128]
-    levels = encoder(toy).encode(["cat", "the"], lang="en", precision="uint8")
-    assert levels[:, 0].tolist() == [255, 0]
-    assert encoder(toy).encode(["cat", "the"], lang="en", precision="int8")[1, 0] == -128
     with pytest.raises(InputError, match="precision 'int4'"):
         encoder(toy).encode("cat", lang="en", precision="int4")
+
+
+def test_int8_rows_are_scaled_by_their_own_largest_number(toy):
+    together = encoder(toy, powers=(1,)).encode(["cat", "the"], lang="en", precision="int8")
+    # (2, 4, -8) / 8 * 127, and (1, -1, 0) * 127.
+    assert together.tolist() == [[32, 64, -127], [127, -127, 0]]
+    alone = encoder(toy, powers=(1,)).encode("cat", lang="en", precision="int8")
+    assert alone.tolist() == together[0].tolist()
+    shifted = encoder(toy, powers=(1,)).encode("cat", lang="en", precision="uint8")
+    assert shifted.tolist() == [160, 192, 1]
 
 
 def test_the_signature_is_that_of_sentence_transformers_with_our_additions():
@@ -178,6 +217,58 @@ def test_coverage_counts_known_words_and_names_the_unknown(toy):
     assert coverage.unknown_words["toy"] == {"dog": 2}
     assert coverage.by_space == {"toy": 0.5}
     assert coverage.zero_rows.tolist() == [False, True, False]
+
+
+def subwords():
+    """Two known words, and n-grams that give any word a vector."""
+    ngrams = Subwords(np.ones((7, 3), np.float32), 3, 4)
+    return WordSpace.from_words("toy", {"en": ["cats", "dogs"]}, np.eye(2, 3), subwords=ngrams)
+
+
+def test_a_composed_word_is_known_and_not_listed_as_unknown():
+    found = encoder(subwords()).coverage(["cats kittens"])
+    assert found.known.tolist() == [[2]]
+    assert found.unknown_words == {"toy": {}}
+
+
+@pytest.mark.parametrize("text", ["привет мир", "你好", "🙂 🙃", "-"])
+def test_a_word_in_a_script_that_the_language_does_not_use_is_unknown(text):
+    model = encoder(subwords(), tokenizer="words")
+    assert not model.encode(text).any()
+    found = model.coverage([text])
+    assert found.zero_rows.tolist() == [True]
+    assert found.unknown_words["toy"].total() == found.tokens.sum()
+    assert subwords().vector(text, "en") is None
+
+
+@pytest.mark.parametrize("text", ["kittens", "naïveté", "42", "кits"])
+def test_a_word_with_letters_of_the_language_or_digits_is_composed(text):
+    assert encoder(subwords()).encode(text).any()
+
+
+def test_rows_and_coverage_come_from_one_pass(toy):
+    texts, langs = ["the dog", "", "katze", "xx the cat"], ["en", "en", "de", "en"]
+    rows, found = encoder(toy).encode_covered(texts, lang=langs)
+    expected = encoder(toy).coverage(texts, lang=langs)
+    np.testing.assert_array_equal(rows, encoder(toy).encode(texts, lang=langs))
+    np.testing.assert_array_equal(found.known, expected.known)
+    np.testing.assert_array_equal(found.tokens, expected.tokens)
+    assert found.unknown_words == expected.unknown_words == {"toy": {"dog": 1, "xx": 1}}
+
+
+def test_a_fingerprint_is_of_what_is_computed_and_not_of_names(toy):
+    one = encoder(toy, name="one", znorm="train").fit_znorm(["the cat", "sat"], lang="en")
+    other = one.replace(recipe=dataclasses.replace(one.recipe, name="other"))
+    assert one.fingerprint() == other.fingerprint()
+    moved = np.array(toy.matrix) + np.float32(1e-6)
+    space = dataclasses.replace(toy, matrix=moved)
+    different = [
+        one.replace(recipe=dataclasses.replace(one.recipe, root="principal")),
+        one.replace(spaces={"toy": space}),
+        one.replace(znorm=None),
+        one.fit_znorm(["the sat", "cat"], lang="en"),
+    ]
+    assert len({each.fingerprint() for each in (one, *different)}) == 5
 
 
 def test_z_norm_must_be_fitted_first(toy):

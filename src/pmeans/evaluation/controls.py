@@ -7,20 +7,23 @@ to it: what the other one has above such a control, it does not owe to its lengt
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from pmeans.align import BLOCK
 from pmeans.batching import CHUNK, chunks
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.types import Floats
 
 _INNER = ("recipe", "spaces", "languages", "znorm", "alignment", "coverage")
 
 
-class RandomProjection:
+class RandomProjection(SentenceEncoder):
     """An encoder whose rows go through a fixed Gaussian matrix.
 
     A z-norm belongs to the inner encoder and is applied before the projection: the columns that
@@ -57,11 +60,16 @@ class RandomProjection:
             raise AttributeError(f"RandomProjection has no {name!r}.")
         return getattr(self.encoder, name)
 
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
+        content = (self.encoder.fingerprint(), self.dim, self.seed)
+        return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
+
     def fit_znorm(self, sentences: Iterable[str], **options: Any) -> RandomProjection:
         """Fit the inner encoder's z-norm, and return the same projection of that encoder."""
         return RandomProjection(self.encoder.fit_znorm(sentences, **options), self.dim, self.seed)
 
-    def encode(
+    def encode_rows(
         self,
         sentences: Iterable[str],
         *,
@@ -69,7 +77,7 @@ class RandomProjection:
         out: Floats | None = None,
         n_threads: int | None = None,
     ) -> Floats:
-        """Return one projected row per sentence, (n_sentences, dim) float32.
+        """Turn sentences into projected rows, (n_sentences, dim) float32.
 
         The unprojected rows exist chunk by chunk only. A zero row stays zero.
 
@@ -85,7 +93,12 @@ class RandomProjection:
             raise InputError(f"out is {rows.shape}, expected {(len(texts), self.dim)}.")
         done = 0
         for chunk, langs in chunks(texts, lang, CHUNK):
-            inner = self.encoder.encode(chunk, lang=langs, n_threads=n_threads)
-            np.matmul(inner, self._matrix, out=rows[done : done + len(chunk)])
+            inner = self.encoder.encode_rows(chunk, lang=langs, n_threads=n_threads)
+            for start in range(0, len(inner), BLOCK):
+                block = np.zeros((BLOCK, inner.shape[1]), dtype=np.float32)
+                some = inner[start : start + BLOCK]
+                block[: len(some)] = some
+                end = done + start + len(some)
+                rows[done + start : end] = (block @ self._matrix)[: len(some)]
             done += len(chunk)
         return rows

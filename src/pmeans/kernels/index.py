@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.types import Bytes, Ints, WordTable
+from pmeans.types import Bytes, Case, Ints, WordTable
 
 EMPTY = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 _FIRST = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -103,6 +103,15 @@ def find(table: WordTable, words: Sequence[str]) -> Ints:
         active = active[(slots != EMPTY) & (found[active] < 0)]
         places[active] += 1
     return found
+
+
+def find_rows(table: WordTable, words: Sequence[str], case: Case) -> Ints:
+    """Return each word's row in the space's matrix, or -1, with the space's treatment of case."""
+    lowered = [word.lower() for word in words] if case != "cased" else words
+    found = find(table, lowered if case == "lower" else words)
+    if case == "cased-then-lower":
+        found = np.where(found >= 0, found, find(table, lowered))
+    return np.where(found >= 0, found + table.start, -1)
 
 
 def _joined(words: list[bytes]) -> tuple[Bytes, Ints]:

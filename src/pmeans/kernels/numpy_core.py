@@ -40,7 +40,7 @@ def _lookup_one(
     tokens: list[list[str]], table: WordTable, case: Case, first_composed: int
 ) -> Found:
     distinct = list(dict.fromkeys(token for sentence in tokens for token in sentence))
-    rows = dict(zip(distinct, _find(table, case, distinct).tolist(), strict=True))
+    rows = dict(zip(distinct, index.find_rows(table, distinct, case).tolist(), strict=True))
     unknown_words: dict[str, int] = {}
     ids: list[int] = []
     counts = np.zeros((2, len(tokens)), dtype=np.int64)
@@ -55,14 +55,6 @@ def _lookup_one(
             counts[int(row < 0), i] += 1
     offsets = np.concatenate([[0], np.cumsum(counts[0])]).astype(np.int64)
     return np.array(ids, np.int32), offsets, counts[1].astype(np.int32), list(unknown_words)
-
-
-def _find(table: WordTable, case: Case, tokens: list[str]) -> Ints:
-    lowered = [token.lower() for token in tokens] if case != "cased" else tokens
-    found = index.find(table, lowered if case == "lower" else tokens)
-    if case == "cased-then-lower":
-        found = np.where(found >= 0, found, index.find(table, lowered))
-    return np.where(found >= 0, found + table.start, -1)
 
 
 @_SILENT

@@ -7,9 +7,12 @@ once and is shared between processes.
 
 from __future__ import annotations
 
+import hashlib
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +20,11 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels import index
-from pmeans.tensors import decoded
-from pmeans.types import Array, Case, Floats, TokenBatch, WordTable
+from pmeans.tensors import check_whole, decoded
+from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
+Mask = npt.NDArray[np.bool_]
+_SAMPLE = 65536  # words that say which scripts a language is written in
 ANY_LANGUAGE = "mul"
 """Language code (ISO 639) of a space whose words are not told apart by language."""
 
@@ -140,18 +145,22 @@ class WordSpace:
         table = self.table(lang)
         return (table[i] for i in range(len(table)))
 
+    def find(self, words: Sequence[str], lang: str) -> Ints:
+        """Return each word's row in the matrix, or -1, (n,), with the space's treatment of case."""
+        return index.find_rows(self.table(lang), words, self.case)
+
     def row(self, word: str, lang: str) -> int:
-        """Return a word's row in the matrix, or -1, with the space's treatment of case."""
-        batch = self._one_word(word, lang, -1)
-        return int(batch.ids[0]) if len(batch.ids) else -1
+        """Return one word's row in the matrix, or -1."""
+        return int(self.find([word], lang)[0])
 
     def vector(self, word: str, lang: str) -> Floats | None:
         """Return a word's vector, (dim,) float32, composed from subwords if need be, or None."""
-        batch, composed = self.compose(self._one_word(word, lang, self.first_composed))
-        if not len(batch.ids):
-            return None
-        row = int(batch.ids[0])
-        return self.rows(slice(row, row + 1))[0] if row < len(self) else composed[0]
+        row = self.row(word, lang)
+        if row >= 0:
+            return self.rows(slice(row, row + 1))[0]
+        spelled = word.lower() if self.case == "lower" else word
+        vectors, made = self._composed((spelled,), lang)
+        return vectors[0] if made[0] else None
 
     def rows(self, which: slice | Array) -> Floats:
         """Return rows of the matrix as float32, (n, dim)."""
@@ -162,49 +171,95 @@ class WordSpace:
         """Id of the first composed row in a batch, or -1 if unknown words are dropped."""
         return len(self) if self.subwords else -1
 
-    def compose(self, batch: TokenBatch) -> tuple[TokenBatch, Floats]:
-        """Make vectors for the batch's unknown words, (n_unknown_words, dim).
+    def compose(self, batch: TokenBatch, lang: str) -> tuple[TokenBatch, Floats, Mask]:
+        """Make vectors for the unknown words that a batch numbers, and drop those that get none.
 
-        Words too short to have an n-gram, or whose vector overflows, are dropped from the batch
-        and counted as unknown.
+        A word gets a vector from its n-grams, unless it is too short to have one, is not written
+        in a script of the language, or overflows.
+
+        Returns:
+            The batch, with dropped words counted as unknown; the vectors, (n_unknown_words, dim);
+            and which of the unknown words got one, (n_unknown_words,).
         """
-        if self.subwords is None or not batch.unknown_words:
-            return batch, np.empty((0, self.dim), dtype=np.float32)
-        sub = self.subwords
-        vectors, counts = kernels.compose(batch.unknown_words, sub.vectors, sub.minn, sub.maxn)
-        made = (counts > 0) & np.isfinite(vectors).all(axis=1)
+        vectors, made = self._composed(batch.unknown_words, lang)
         if made.all():
-            return batch, vectors
+            return batch, vectors, made
         dropped = np.zeros(len(batch.ids), dtype=np.bool_)
         unknown = batch.ids >= len(self)
         dropped[unknown] = ~made[batch.ids[unknown] - len(self)]
         lost = np.concatenate([[0], np.cumsum(dropped)])[batch.offsets]
-        return (
-            TokenBatch(
-                batch.ids[~dropped],
-                batch.offsets - lost,
-                batch.unknown + np.diff(lost).astype(np.int32),
-                batch.unknown_words,
-            ),
-            vectors,
+        kept = TokenBatch(
+            batch.ids[~dropped],
+            batch.offsets - lost,
+            batch.unknown + np.diff(lost).astype(np.int32),
+            batch.unknown_words,
         )
+        return kept, vectors, made
 
-    def _one_word(self, word: str, lang: str, first_composed: int) -> TokenBatch:
-        # Looked up as a whole: a word of GloVe 840B may hold spaces, which would split it.
-        table = self.table(lang)
-        for spelled in _spellings(word, self.case):
-            i = int(index.find(table, [spelled])[0])
-            if i >= 0:
-                return _single(table.start + i)
-        if first_composed < 0:
-            return TokenBatch(np.empty(0, np.int32), np.zeros(2, np.int64), np.ones(1, np.int32))
-        return _single(first_composed, (next(iter(_spellings(word, self.case))),))
+    def _composed(self, words: Sequence[str], lang: str) -> tuple[Floats, Mask]:
+        """Return vectors of unknown words, (n, dim), and which of them are of use, (n,)."""
+        if self.subwords is None or not words:
+            return np.empty((0, self.dim), dtype=np.float32), np.zeros(len(words), dtype=np.bool_)
+        sub, scripts = self.subwords, self._scripts(lang)
+        vectors, counts = kernels.compose(words, sub.vectors, sub.minn, sub.maxn)
+        # Every n-gram has a bucket: without this, those of any script on earth would say something.
+        written = np.fromiter((not scripts.isdisjoint(map(script, word)) for word in words), bool)
+        return vectors, written & (counts > 0) & np.isfinite(vectors).all(axis=1)
+
+    def _scripts(self, lang: str) -> frozenset[str]:
+        """Return the scripts that one letter in a hundred of a language is of, and digits."""
+        if lang not in self._known_scripts:
+            table = self.table(lang)
+            end = table.offsets[min(len(table), _SAMPLE)]
+            letters = Counter(bytes(table.words[:end]).decode("utf-8", "replace"))
+            counts: Counter[str] = Counter()
+            for letter, count in letters.items():
+                counts[script(letter)] += count
+            del counts[""]
+            common = {name for name, count in counts.items() if 100 * count >= counts.total()}
+            self._known_scripts[lang] = frozenset(common | {DIGITS})
+        return self._known_scripts[lang]
+
+    @cached_property
+    def _known_scripts(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def check_whole(self) -> None:
+        """Raise an error if the mapped file has been cut short since it was opened."""
+        check_whole(self.matrix)
+
+    def digest(self) -> str:
+        """Return sixty-four hexadecimal digits over everything that reaches a vector."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        found = hashlib.sha256(repr((self.case, self.matrix.dtype.str, self.matrix.shape)).encode())
+        for lang, table in self.tables.items():
+            found.update(repr((lang, table.start, len(table))).encode())
+            found.update(_bytes(table.words))
+            found.update(_bytes(table.offsets))
+        for array in (self.matrix, self.scale):
+            if array is not None:
+                found.update(_bytes(array))
+        if self.subwords is not None:
+            found.update(repr((self.subwords.minn, self.subwords.maxn)).encode())
+            for array in (self.subwords.ngrams, self.subwords.scale):
+                if array is not None:
+                    found.update(_bytes(array))
+        return found.hexdigest()
 
 
-def _spellings(word: str, case: Case) -> tuple[str, ...]:
-    return {"lower": (word.lower(),), "cased": (word,)}.get(case, (word, word.lower()))
+DIGITS = "DIGIT"
 
 
-def _single(row: int, unknown_words: tuple[str, ...] = ()) -> TokenBatch:
-    ids = np.array([row], dtype=np.int32)
-    return TokenBatch(ids, np.array([0, 1]), np.zeros(1, np.int32), unknown_words)
+@lru_cache(maxsize=65536)
+def script(character: str) -> str:
+    """Return the script of a letter, as ``"LATIN"``, `DIGITS` of a digit, nothing of others."""
+    if character.isalpha():
+        return unicodedata.name(character, "").partition(" ")[0]
+    return DIGITS if character.isdigit() else ""
+
+
+def _bytes(array: Array) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

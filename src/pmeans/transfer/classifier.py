@@ -6,8 +6,10 @@ folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T
 
 `adapt` takes unlabelled text of a language, and gives its rows the mean and deviation that the
 training rows have: a z-norm of the kind of text at hand, on either side. It is done to the rows as
-they are encoded, behind any alignment. Before it, columns of two languages need not correspond,
-and rows of deviation 1 are no longer so behind it. ``docs/transfer.md`` has numbers.
+they are encoded, after any alignment. Before it, columns of two languages need not correspond,
+and rows of deviation 1 are no longer so after it. ``docs/transfer.md`` has numbers.
+
+A prediction needs no mapped rows: the map of a language is folded into the weights.
 """
 
 from __future__ import annotations
@@ -22,21 +24,20 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from pmeans.batching import by_language
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
-from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.transfer import storage
 from pmeans.transfer.calibration import probabilities
+from pmeans.transfer.examples import Examples
 from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.labels import (
     Label,
-    pick,
     read_labels,
     read_languages,
     read_targets,
     read_texts,
 )
-from pmeans.transfer.rows import Rows
 from pmeans.transfer.scores import Evaluation, evaluation
 from pmeans.transfer.selection import learn
 from pmeans.transfer.state import Chosen, Fitted
@@ -164,9 +165,15 @@ class TransferClassifier:
         """
         given = read_texts(texts)
         all_labels = read_labels(labels, len(given))
-        codes = self._languages(lang, len(given))
-        x = self.encoder.encode(given, lang=codes)
-        known = np.flatnonzero(x.any(axis=1))
+        words = WordCount()
+        x = np.empty((len(given), self.encoder.dim), dtype=np.float32)
+        empty = np.empty(len(given), dtype=np.bool_)
+        langs = read_languages(lang, len(given))
+        for code, which in by_language(given, langs, self.encoder.language):
+            found, coverage = self.encoder.encode_covered([given[i] for i in which], lang=code)
+            x[which], empty[which] = found, coverage.zero_rows
+            words.add(code, coverage)
+        known = np.flatnonzero(~empty)
         if not len(known):
             raise InputError(
                 f"none of {len(given):,} texts has a known word: is the language right?"
@@ -179,7 +186,7 @@ class TransferClassifier:
         for start in range(0, len(x), _BLOCK):
             moments.add(x[start : start + _BLOCK])
         spread = moments.std.astype(np.float32)
-        rows = Rows(x, targets.y, len(targets.classes), self.class_weight == "balanced")
+        rows = Examples(x, targets.y, len(targets.classes), self.class_weight == "balanced")
         linear, trial = learn(self.encoder, rows, spread, np.random.default_rng(self.seed))
         self._fitted = Fitted(
             classes=targets.classes,
@@ -202,8 +209,6 @@ class TransferClassifier:
                 empty=len(given) - len(x),
             ),
         )
-        words = WordCount()
-        words.add(self.encoder, given, codes)
         _warn(words)
         return self
 
@@ -217,15 +222,16 @@ class TransferClassifier:
         if lang is not None and not isinstance(lang, str):
             raise InputError("adapt one language at a time: lang is one code.")
         given = read_texts(texts)
-        code = self._languages(lang, len(given))
+        code = self.encoder.language(lang)
         moments = Moments(self.encoder.dim)
-        for rows in self.encoder.encode_batches(given, lang=code):
-            moments.add(rows[rows.any(axis=1)])
+        for start in range(0, len(given), _BLOCK):
+            rows, coverage = self.encoder.encode_covered(given[start : start + _BLOCK], lang=code)
+            moments.add(rows[~coverage.zero_rows])
         if not moments.count:
             raise InputError(
                 f"none of {len(given):,} texts to adapt to has a known word: is the language right?"
             )
-        adapted = {**fitted.adapted, str(code or ANY_LANGUAGE): side_by_side([moments])}
+        adapted = {**fitted.adapted, code: side_by_side([moments])}
         self._fitted = dataclasses.replace(fitted, adapted=adapted)
         return self
 
@@ -233,7 +239,7 @@ class TransferClassifier:
         self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
     ) -> Floats:
         """Return how much speaks for each class, (n, n_classes): calibrated log odds."""
-        found = [block for _, _, block, _ in self._blocks(texts, lang)]
+        found = [decisions for decisions, _ in self._decisions(texts, lang, WordCount())]
         return np.concatenate([np.empty((0, len(self.classes)), np.float32), *found])
 
     def predict_proba(
@@ -268,14 +274,13 @@ class TransferClassifier:
         labels: list[Any] = []
         sure: list[Any] = []
         empty = [np.zeros(0, dtype=bool)]
-        for block, codes, decisions, without in self._blocks(texts, lang):
+        counted = WordCount() if words is None else words
+        for decisions, without in self._decisions(texts, lang, counted):
             p = probabilities(decisions, self.multi_label)
             named, likely = self._named(p)
             labels += named
             sure += likely
             empty.append(without)
-            if words is not None:
-                words.add(self.encoder, block, codes)
         return Predictions(labels, sure, np.concatenate(empty))
 
     def explain(
@@ -289,12 +294,11 @@ class TransferClassifier:
             label: The class to explain; None takes the one that is predicted. If texts may have
                 several labels it must be given, and is explained against a class "not it".
         """
-        code = self._languages(lang, 1)
-        known = self.encoder.encode(text, lang=code).any()
-        code = str(code or ANY_LANGUAGE)
+        code = self.encoder.language(lang)
         classes, (weights, bias) = self.classes, self.weights_for(code)
-        # As in a prediction: without a known word only the shares of the classes speak.
-        bias = bias if known else self.fitted.prior
+        if self.encoder.coverage([text], lang=code).zero_rows[0]:
+            # As in a prediction: without a known word only the shares of the classes speak.
+            bias = self.fitted.prior
         if self.multi_label:
             if label is None:
                 raise InputError(
@@ -339,32 +343,37 @@ class TransferClassifier:
         loaded._fitted = fitted
         return loaded
 
-    def _languages(self, lang: str | Iterable[str] | None, n: int) -> str | list[str] | None:
-        if lang is None and len(self.encoder.languages) == 1:
-            return self.encoder.languages[0]
-        return read_languages(lang, n)
-
-    def _blocks(
-        self, texts: Iterable[str | None], lang: str | Iterable[str] | None
-    ) -> Iterator[tuple[list[str], str | list[str] | None, Floats, npt.NDArray[np.bool_]]]:
-        """Yield texts, their languages, their decisions, and which have no known word."""
+    def _decisions(
+        self, texts: Iterable[str | None], lang: str | Iterable[str] | None, words: WordCount
+    ) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
+        """Yield decisions, (n, n_classes), and which texts have no known word, block by block."""
         fitted = self.fitted
         given = read_texts(texts)
-        langs = self._languages(lang, len(given))
+        langs = read_languages(lang, len(given))
         size = max(1, min(_BLOCK, _LARGEST // len(fitted.classes)))
+        folded: dict[str, tuple[PowerMeanEncoder, Floats, Floats]] = {}
         for start in range(0, len(given), size):
             block = given[start : start + size]
-            codes = pick(langs, np.arange(start, start + len(block)))
-            x = self.encoder.encode(block, lang=codes)
-            empty = ~x.any(axis=1)
-            of_row = codes if isinstance(codes, list) else [codes or ANY_LANGUAGE] * len(block)
-            for code in fitted.adapted:
-                rows = np.equal(of_row, code)
-                factor, shift = fitted.matching(code)
-                x[rows] = x[rows] * factor + shift
-            decisions = x @ fitted.weights.T + fitted.bias
+            decisions = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
+            empty = np.empty(len(block), dtype=np.bool_)
+            codes = langs[start : start + size] if isinstance(langs, list) else langs
+            for code, which in by_language(block, codes, self.encoder.language):
+                if code not in folded:
+                    folded[code] = self._folded(code)
+                encoder, weights, bias = folded[code]
+                rows, coverage = encoder.encode_covered([block[i] for i in which], lang=code)
+                decisions[which] = rows @ weights.T + bias
+                empty[which] = coverage.zero_rows
+                words.add(code, coverage)
             decisions[empty] = fitted.prior
-            yield block, codes, decisions, empty
+            yield decisions, empty
+
+    def _folded(self, lang: str) -> tuple[PowerMeanEncoder, Floats, Floats]:
+        """Return an encoder without maps, if that is less work, and the weights for its rows."""
+        encoder, (weights, bias) = self.encoder, self.weights_for(lang)
+        if encoder.alignment is None or len(weights) > encoder.dim:
+            return encoder, weights, bias
+        return encoder.replace(alignment=None), encoder.alignment.fold(weights, lang), bias
 
     def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
         """Return the labels of probabilities, and the probabilities of these labels."""

@@ -241,7 +241,7 @@ def _vectors(
     # that the encoder takes, through case, number formats and subwords.
     table = (space.table(lang), space.case, space.first_composed)
     (found,) = kernels.lookup(tokens, [table], kernels.Splitting.WHITESPACE)
-    batch, composed = space.compose(found)
+    batch, composed, _ = space.compose(found, lang)
     vectors = kernels.power_means(
         space.matrix,
         batch,

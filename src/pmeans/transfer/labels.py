@@ -104,10 +104,3 @@ def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[
     if len(codes) != n_rows:
         raise InputError(f"{n_rows:,} texts and {len(codes):,} languages: give one for each text.")
     return codes
-
-
-def pick(values: str | Sequence[str] | None, rows: Array) -> str | list[str] | None:
-    """Return the languages of some rows."""
-    if values is None or isinstance(values, str):
-        return values
-    return [values[i] for i in rows]

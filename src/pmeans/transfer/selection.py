@@ -24,8 +24,8 @@ import numpy as np
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.transfer import linear
 from pmeans.transfer.calibration import calibrated
+from pmeans.transfer.examples import SAMPLE, Examples, folds, sample, splits
 from pmeans.transfer.linear import Linear, Method
-from pmeans.transfer.rows import SAMPLE, Rows, folds, sample, splits
 from pmeans.transfer.state import Scaling
 from pmeans.types import Floats, Ints
 
@@ -90,7 +90,7 @@ class Trial:
 
 
 def learn(
-    encoder: PowerMeanEncoder, rows: Rows, spread: Floats, rng: np.random.Generator
+    encoder: PowerMeanEncoder, rows: Examples, spread: Floats, rng: np.random.Generator
 ) -> tuple[Linear, Trial]:
     """Choose a setting, fit a classifier with it, and calibrate it.
 
@@ -106,7 +106,7 @@ def learn(
 
 
 def _learn(
-    encoder: PowerMeanEncoder, rows: Rows, spread: Floats, rng: np.random.Generator
+    encoder: PowerMeanEncoder, rows: Examples, spread: Floats, rng: np.random.Generator
 ) -> tuple[Linear, Trial]:
     options = candidates(encoder, spread)
     part = sample(rows, rng)
@@ -130,7 +130,7 @@ def _learn(
     return Linear(weights, fitted.bias), best
 
 
-def _choose(part: Rows, fold: Ints, options: Sequence[Candidate], method: Method) -> Trial:
+def _choose(part: Examples, fold: Ints, options: Sequence[Candidate], method: Method) -> Trial:
     best: Trial | None = None
     for candidate in options:
         scaled = part.with_columns(candidate.columns, candidate.factor)
@@ -150,7 +150,7 @@ def _choose(part: Rows, fold: Ints, options: Sequence[Candidate], method: Method
     return best if method == "ridge" else _penalty(part, fold, best.candidate)
 
 
-def _penalty(part: Rows, fold: Ints, candidate: Candidate) -> Trial:
+def _penalty(part: Examples, fold: Ints, candidate: Candidate) -> Trial:
     """Choose the penalty of logistic regression."""
     scaled = part.with_columns(candidate.columns, candidate.factor)
     divided = [(scaled.at(seen), scaled.x[held]) for seen, held in splits(fold)]
@@ -170,7 +170,7 @@ def _penalty(part: Rows, fold: Ints, candidate: Candidate) -> Trial:
 
 
 def _trial(
-    part: Rows, fold: Ints, candidate: Candidate, penalty: float, found: Sequence[Floats]
+    part: Examples, fold: Ints, candidate: Candidate, penalty: float, found: Sequence[Floats]
 ) -> Trial:
     """Put the decisions of the folds into the order of the rows, and score them."""
     held = np.concatenate([rows for _, rows in splits(fold)])

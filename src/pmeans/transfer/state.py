@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from pmeans.transfer.examples import Criterion
 from pmeans.transfer.linear import Method
-from pmeans.transfer.rows import Measure
 from pmeans.types import Floats
 from pmeans.znorm import Statistics
 
@@ -37,7 +37,7 @@ class Chosen:
     powers: tuple[float, ...] | None
     scaling: Scaling
     columns: int
-    measure: Measure
+    measure: Criterion
     score: float | None
     rows: int
     empty: int

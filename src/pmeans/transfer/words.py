@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.transfer.labels import pick
+from pmeans.coverage import Coverage
+from pmeans.spaces.space import ANY_LANGUAGE
 
 MANY = 0.2
 """Share of unknown words from which a warning is due: one word in five."""
@@ -20,7 +19,7 @@ class UnknownWordsWarning(UserWarning):
 
 @dataclass
 class Words:
-    """Words of one language, each counted once a space: all, those found, and which not."""
+    """Words of one language, each counted once per space: all, those found, and which not."""
 
     sought: int = 0
     found: int = 0
@@ -38,26 +37,16 @@ class WordCount:
     def __init__(self) -> None:
         self.languages: dict[str, Words] = {}
 
-    def add(
-        self, encoder: PowerMeanEncoder, texts: list[str], lang: str | list[str] | None
-    ) -> None:
-        """Count the words of a block of text."""
-        codes = np.array(
-            lang if isinstance(lang, list) else [lang or "?"] * len(texts), dtype=object
-        )
-        for code in dict.fromkeys(codes):
-            rows = np.flatnonzero(codes == code)
-            words = self.languages.setdefault(code, Words())
-            coverage = encoder.coverage([texts[i] for i in rows], lang=pick(lang, rows))
-            words.sought += int(coverage.tokens.sum()) * len(coverage.spaces)
-            words.found += int(coverage.known.sum())
-            for name, missing in coverage.unknown_words.items():
-                # Where subwords give every word a vector, none is missed; and a full stop without
-                # a vector is no loss, so that it does not count.
-                if not encoder.spaces[name].subwords:
-                    letters = {w: n for w, n in missing.items() if any(map(str.isalnum, w))}
-                    words.sought -= missing.total() - sum(letters.values())
-                    words.unknown.update(letters)
+    def add(self, lang: str, coverage: Coverage) -> None:
+        """Count the words of a block of text in one language."""
+        words = self.languages.setdefault(lang, Words())
+        words.sought += int(coverage.tokens.sum()) * len(coverage.spaces)
+        words.found += int(coverage.known.sum())
+        for missing in coverage.unknown_words.values():
+            said = {word: n for word, n in missing.items() if any(map(_says_something, word))}
+            # A full stop without a vector is no loss, so that it does not count.
+            words.sought -= missing.total() - sum(said.values())
+            words.unknown.update(said)
 
     def warnings(self) -> list[str]:
         """Return a sentence for each language of which too many words are unknown."""
@@ -65,9 +54,14 @@ class WordCount:
         for lang, words in self.languages.items():
             if 1 - words.known > MANY:
                 commonest = ", ".join(repr(word) for word, _ in words.unknown.most_common(8))
-                which = "" if lang == "?" else f" ({lang!r})"
+                which = "" if lang == ANY_LANGUAGE else f" ({lang!r})"
                 said.append(
                     f"{1 - words.known:.0%} of the words{which} are unknown, most often "
                     f"{commonest}. Is the language right?"
                 )
         return said
+
+
+def _says_something(character: str) -> bool:
+    """Tell letters, digits and pictures (emoji) from punctuation and other signs."""
+    return character.isalnum() or unicodedata.category(character) == "So"

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pmeans.errors import InputError
-from pmeans.transfer import linear, rows
+from pmeans.transfer import examples, linear
 from pmeans.transfer.calibration import calibrated, platt, probabilities, temperature
 from pmeans.transfer.linear import Linear
 
@@ -120,7 +120,7 @@ def test_calibration_never_turns_a_label_round():
 
 
 def dealt(y, **options):
-    return rows.folds(np.array(y), np.random.default_rng(0), **options)
+    return examples.folds(np.array(y), np.random.default_rng(0), **options)
 
 
 def test_the_only_row_of_a_class_is_never_held_out():
@@ -132,14 +132,14 @@ def test_the_only_row_of_a_class_is_never_held_out():
 
 def test_a_sample_has_all_classes_by_their_shares():
     y = np.repeat([0, 1], [9000, 1000])
-    got = rows.sample(rows.Rows(np.zeros((10000, 1), np.float32), y, 2, False),
+    got = examples.sample(examples.Examples(np.zeros((10000, 1), np.float32), y, 2, False),
                       np.random.default_rng(0))  # fmt: skip
     assert np.bincount(got.y).tolist() == [1800, 200]
 
 
 def test_a_sample_of_thousands_of_classes_has_all_rows_of_some():
     y = np.repeat(np.arange(1000), 5)
-    got = rows.sample(rows.Rows(np.zeros((5000, 1), np.float32), y, 1000, False),
+    got = examples.sample(examples.Examples(np.zeros((5000, 1), np.float32), y, 1000, False),
                       np.random.default_rng(0))  # fmt: skip
     assert got.n_classes == 400
     assert set(np.bincount(got.y).tolist()) == {5}

@@ -1,4 +1,4 @@
-"""Training rows, a sample of them, and the folds they are held out in."""
+"""Training rows with their classes, a sample of them, and the folds they are held out in."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pmeans.transfer import linear
 from pmeans.transfer.linear import Linear, Method
 from pmeans.types import Array, Floats, Ints
 
-Measure = Literal["accuracy", "macro-f1", "average-precision"]
+Criterion = Literal["accuracy", "macro-f1", "average-precision"]
 
 FOLDS = 3
 SAMPLE = 2000
 FEWEST = 10
-"""Rows a class, on average, that a sample must have to say something; else it has fewer classes."""
+"""Rows per class, on average, that a sample must have to say something; else classes go."""
 
 _MANY_CLASSES, _MANY_LABELS = 100, 20
 
 
 @dataclass(frozen=True)
-class Rows:
+class Examples:
     """What is learned from: rows (n, dim), and classes (n,) or labels (n, n_classes)."""
 
     x: Floats
@@ -39,19 +39,19 @@ class Rows:
         return "logistic" if few else "ridge"
 
     @property
-    def measure(self) -> Measure:
+    def measure(self) -> Criterion:
         """What a choice is judged by."""
         if self.y.ndim == 2:
             return "average-precision"
         return "macro-f1" if self.balanced else "accuracy"
 
-    def at(self, rows: Array) -> Rows:
+    def at(self, rows: Array) -> Examples:
         """Return some rows, with the classes as they are."""
-        return Rows(self.x[rows], self.y[rows], self.n_classes, self.balanced)
+        return Examples(self.x[rows], self.y[rows], self.n_classes, self.balanced)
 
-    def with_columns(self, columns: Array, factor: Floats) -> Rows:
+    def with_columns(self, columns: Array, factor: Floats) -> Examples:
         """Return the same rows with fewer columns, each multiplied by a factor."""
-        return Rows(self.x[:, columns] * factor[columns], self.y, self.n_classes, self.balanced)
+        return Examples(self.x[:, columns] * factor[columns], self.y, self.n_classes, self.balanced)
 
     def fit(self, method: Method, penalty: float, start: Linear | None = None) -> Linear:
         """Fit a classifier on all of them."""
@@ -78,7 +78,7 @@ class Rows:
         return float(average_precision_score(y[:, labels], decisions[:, labels], average="macro"))
 
 
-def sample(rows: Rows, rng: np.random.Generator) -> Rows:
+def sample(rows: Examples, rng: np.random.Generator) -> Examples:
     """Return at most `SAMPLE` rows; classes that are not among them lose their number."""
     y, n = rows.y, len(rows.y)
     if n <= SAMPLE:
@@ -96,7 +96,7 @@ def sample(rows: Rows, rng: np.random.Generator) -> Rows:
     order = pool[np.lexsort((rng.random(len(pool)), y[pool]))]
     which = np.sort(order[np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).astype(np.int64)])
     present, numbered = np.unique(y[which], return_inverse=True)
-    return Rows(rows.x[which], numbered, len(present), rows.balanced)
+    return Examples(rows.x[which], numbered, len(present), rows.balanced)
 
 
 def folds(y: Array, rng: np.random.Generator) -> Ints:

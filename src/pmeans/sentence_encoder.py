@@ -1,0 +1,178 @@
+"""What every encoder offers its users: sentence-transformers' methods over one plain core.
+
+An encoder implements `SentenceEncoder.encode_rows`; all that is about formats, prompts, progress
+and similarity is here, once. Arguments that mean nothing to us are accepted where ignoring them
+changes nothing, and refused where it would.
+"""
+
+from __future__ import annotations
+
+import abc
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pmeans.batching import CHUNK, chunks
+from pmeans.errors import InputError
+from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
+from pmeans.types import Array, Floats
+
+
+class SentenceEncoder(abc.ABC):
+    """An encoder with sentence-transformers' interface.
+
+    Attributes:
+        dim: Number of columns of a row.
+    """
+
+    dim: int
+
+    @abc.abstractmethod
+    def encode_rows(
+        self,
+        sentences: Iterable[str],
+        *,
+        lang: str | Iterable[str] | None = None,
+        out: Floats | None = None,
+        n_threads: int | None = None,
+    ) -> Floats:
+        """Turn sentences into rows, (n, dim) float32.
+
+        Args:
+            sentences: Any iterable of sentences.
+            lang: Language of all sentences, or one for each.
+            out: Where to write, (n, dim) float32; ``sentences`` must then have a length.
+            n_threads: Threads to use; all available ones if None.
+        """
+
+    def encode(
+        self,
+        inputs: str | Iterable[str] | None = None,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        output_value: str | None = "sentence_embedding",
+        precision: RowType = "float32",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: Any = None,
+        normalize_embeddings: bool = False,
+        truncate_dim: int | None = None,
+        pool: None = None,
+        chunk_size: int | None = None,
+        *,
+        sentences: str | Iterable[str] | None = None,
+        lang: str | Iterable[str] | None = None,
+        out: Floats | None = None,
+        n_threads: int | None = None,
+    ) -> Any:
+        """Turn sentences into rows.
+
+        Args:
+            inputs: One sentence, or any iterable of sentences.
+            prompt_name: Not supported: this encoder has no prompts.
+            prompt: Text put before every sentence.
+            batch_size: Accepted for compatibility; the work is divided by itself, and no
+                division changes a bit of the result.
+            show_progress_bar: True counts sentences on standard error.
+            output_value: Only ``"sentence_embedding"``.
+            precision: ``"float32"``, or ``"int8"``, ``"uint8"``, ``"binary"``, ``"ubinary"``;
+                `pmeans.output.quantise_rows` says what they are.
+            convert_to_numpy: False gives a list of rows.
+            convert_to_tensor: True gives a torch tensor (needs torch).
+            device: Where the torch tensor goes.
+            normalize_embeddings: Scale every row to length 1; zero rows stay zero.
+            truncate_dim: Keep the first columns only.
+            pool: Not supported: threads do the work, see ``n_threads``.
+            chunk_size: Accepted for compatibility.
+            sentences: The older name of ``inputs``.
+            lang: Language of all sentences, or one for each. May be left out where the encoder
+                covers a single language.
+            out: Where to write, (n, dim) float32; ``inputs`` must then have a length.
+            n_threads: Threads to use; all available ones if None.
+
+        Returns:
+            (dim,) float32 for a `str`, (n, dim) for anything else. A sentence without a known
+            word is a zero row; no value is ever NaN.
+        """
+        given = inputs if inputs is not None else sentences
+        if given is None:
+            raise InputError("encode needs sentences: a str or an iterable of str.")
+        if output_value != "sentence_embedding":
+            raise InputError(
+                f"output_value {output_value!r} is not supported, only 'sentence_embedding'."
+            )
+        if prompt_name is not None:
+            raise InputError(f"no prompt named {prompt_name!r}: this encoder has no prompts.")
+        if pool is not None:
+            raise InputError("pool is not supported: encode uses threads, see n_threads.")
+        if truncate_dim is not None and not 1 <= truncate_dim <= self.dim:
+            raise InputError(f"truncate_dim {truncate_dim} is not within 1 and {self.dim}.")
+        single = isinstance(given, str)
+        texts: Iterable[str] = [given] if isinstance(given, str) else given
+        if prompt:
+            texts = [prompt + text for text in texts]
+        encode = self._told if show_progress_bar else self.encode_rows
+        rows = encode(texts, lang=lang, out=out, n_threads=n_threads)
+        if truncate_dim is not None:
+            rows = rows[:, :truncate_dim]
+        if normalize_embeddings:
+            normalise_rows(rows)
+        finished = quantise_rows(rows, precision)
+        if convert_to_tensor:
+            return to_tensor(finished[0] if single else finished, device)
+        if single:
+            return finished[0]
+        return finished if convert_to_numpy else list(finished)
+
+    encode_query = encode
+    encode_document = encode
+
+    def encode_batches(
+        self,
+        sentences: Iterable[str],
+        *,
+        lang: str | Iterable[str] | None = None,
+        batch_size: int = CHUNK,
+        n_threads: int | None = None,
+    ) -> Iterator[Floats]:
+        """Turn an endless stream of sentences into blocks of rows, (<= batch_size, dim) each."""
+        for texts, langs in chunks(sentences, lang, batch_size):
+            yield self.encode_rows(texts, lang=langs, n_threads=n_threads)
+
+    def similarity(self, a: Array, b: Array) -> Floats:
+        """Return the cosine of every row of a with every row of b, (n_a, n_b)."""
+        return unit_rows(a) @ unit_rows(b).T
+
+    def similarity_pairwise(self, a: Array, b: Array) -> Floats:
+        """Return the cosine of each row of a with the same row of b, (n,)."""
+        return np.einsum("ij,ij->i", unit_rows(a), unit_rows(b))
+
+    def get_embedding_dimension(self) -> int:
+        """Return `dim`."""
+        return self.dim
+
+    get_sentence_embedding_dimension = get_embedding_dimension
+
+    def _told(
+        self,
+        texts: Iterable[str],
+        *,
+        lang: str | Iterable[str] | None,
+        out: Floats | None,
+        n_threads: int | None,
+    ) -> Floats:
+        """Do as `encode_rows` does, and count on standard error meanwhile."""
+        listed = texts if isinstance(texts, Sequence) else list(texts)
+        rows = np.empty((len(listed), self.dim), dtype=np.float32) if out is None else out
+        done = 0
+        for chunk, langs in chunks(listed, lang, CHUNK):
+            end = done + len(chunk)
+            self.encode_rows(chunk, lang=langs, out=rows[done:end], n_threads=n_threads)
+            done = end
+            print(f"\r{done:,} sentences", end="", file=sys.stderr, flush=True)
+        print(file=sys.stderr)
+        return rows

@@ -1,0 +1,177 @@
+"""What every encoder promises, whatever it is made of: one suite over all of them.
+
+A new encoder adds one entry to `ENCODERS`.
+"""
+
+import numpy as np
+import pytest
+
+import pmeans
+from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
+from pmeans.errors import InputError, LanguageError
+from pmeans.evaluation.controls import RandomProjection
+from pmeans.spaces.space import Subwords
+
+TEXTS = {
+    "en": ["the old dog sees a cat", "a house", "xyzzy", "", "The DOG! 42 houses", "dogs walking"],
+    "de": ["der alte hund sieht eine katze", "ein haus", "xyzzy", "", "Das HAUS? 42", "hunde"],
+}
+WORDS = {
+    "en": ["the", "a", "old", "dog", "cat", "house", "sees"],
+    "de": ["der", "ein", "alt", "hund", "katze", "haus", "sieht"],
+}
+
+
+def _space(name="space", dim=5, subwords=False):
+    rng = np.random.default_rng(len(name))
+    matrix = rng.standard_normal((14, dim)).astype(np.float32)
+    ngrams = Subwords(rng.standard_normal((50, dim)).astype(np.float32), 3, 5)
+    return WordSpace.from_words(name, WORDS, matrix, subwords=ngrams if subwords else None)
+
+
+def _plain(folder):
+    return PowerMeanEncoder(Recipe((Part("space"),), "plain", "words"), {"space": _space()})
+
+
+def _normed(folder):
+    parts = (Part("space", (1, 3, 0.5)), Part("other"))
+    spaces = {"space": _space(), "other": _space("other", 7, subwords=True)}
+    encoder = PowerMeanEncoder(Recipe(parts, "normed", "words", znorm="per_language"), spaces)
+    for lang, texts in TEXTS.items():
+        encoder = encoder.fit_znorm(texts, lang=lang)
+    return encoder
+
+
+def _aligned(folder):
+    rng = np.random.default_rng(0)
+    pairs = [
+        (" ".join(WORDS["en"][i] for i in some), " ".join(WORDS["de"][i] for i in some))
+        for some in rng.integers(0, 7, (60, 4))
+    ]
+    return _normed(folder).fit_alignment({"de": pairs}, pivot="en", penalty=1.0, rank=9)
+
+
+def _stored(folder):
+    pmeans.save(_aligned(folder), folder / "stored")
+    return pmeans.load(folder / "stored")
+
+
+ENCODERS = {
+    "power means": _plain,
+    "z-normed": _normed,
+    "aligned": _aligned,
+    "stored": _stored,
+    "in the package": lambda folder: pmeans.load(),
+    "projected": lambda folder: RandomProjection(_normed(folder), 11),
+}
+
+
+@pytest.fixture(params=ENCODERS)
+def encoder(request, tmp_path):
+    return ENCODERS[request.param](tmp_path)
+
+
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_a_list_gives_a_float32_row_per_sentence(encoder, lang):
+    rows = encoder.encode(TEXTS[lang], lang=lang)
+    assert rows.shape == (6, encoder.dim)
+    assert rows.dtype == np.float32
+    assert np.isfinite(rows).all()
+
+
+def test_one_sentence_gives_one_row_and_none_gives_none(encoder):
+    np.testing.assert_array_equal(
+        encoder.encode("a house", lang="en"), encoder.encode(["a house"], lang="en")[0]
+    )
+    assert encoder.encode([], lang="en").shape == (0, encoder.dim)
+    assert encoder.encode(iter(()), lang="en").shape == (0, encoder.dim)
+
+
+def test_an_empty_sentence_is_a_zero_row(encoder):
+    assert not encoder.encode(["", " \t\u2003"], lang="en").any()
+
+
+def test_batch_order_stream_and_threads_change_no_bit(encoder):
+    texts = TEXTS["en"] * 50
+    expected = encoder.encode(texts, lang="en", n_threads=1)
+    order = np.random.default_rng(1).permutation(len(texts))
+    np.testing.assert_array_equal(encoder.encode(texts, lang="en", n_threads=3), expected)
+    np.testing.assert_array_equal(encoder.encode(iter(texts), lang="en"), expected)
+    np.testing.assert_array_equal(
+        encoder.encode([texts[i] for i in order], lang="en"), expected[order]
+    )
+    alone = [encoder.encode(text, lang="en") for text in texts[:6]]
+    np.testing.assert_array_equal(alone, expected[:6])
+    blocks = list(encoder.encode_batches(texts, lang="en", batch_size=7))
+    assert len(blocks) == 43
+    np.testing.assert_array_equal(np.concatenate(blocks), expected)
+
+
+def test_each_sentence_may_have_its_own_language(encoder):
+    texts, langs = ["a house", "ein haus", "the dog"], ["en", "de", "en"]
+    rows = encoder.encode(texts, lang=langs)
+    one_by_one = [encoder.encode(t, lang=lang) for t, lang in zip(texts, langs, strict=True)]
+    np.testing.assert_array_equal(rows, one_by_one)
+
+
+def test_languages_are_listed_and_others_refused(encoder):
+    assert {"en", "de"} <= set(encoder.languages)
+    with pytest.raises(LanguageError, match="'xx'"):
+        encoder.encode(["a house"], lang="xx")
+    with pytest.raises(LanguageError, match="which language"):
+        encoder.encode(["a house"])
+
+
+@pytest.mark.parametrize("langs", [["en"], ["en", "de", "en"]])
+def test_languages_must_be_as_many_as_sentences(encoder, langs):
+    with pytest.raises(InputError, match="lang has"):
+        encoder.encode(["a house", "the dog"], lang=langs)
+
+
+@pytest.mark.parametrize("bad", [[None], [1.5], [b"bytes"], {"a": "b"}])
+def test_what_is_not_text_is_refused(encoder, bad):
+    with pytest.raises(InputError):
+        encoder.encode(bad, lang="en")
+
+
+def test_out_is_filled_and_must_fit(encoder):
+    out = np.full((6, encoder.dim), np.nan, dtype=np.float32)
+    assert encoder.encode(TEXTS["en"], lang="en", out=out) is out
+    np.testing.assert_array_equal(out, encoder.encode(TEXTS["en"], lang="en"))
+    with pytest.raises(InputError, match="out"):
+        encoder.encode(TEXTS["en"], lang="en", out=out[:3])
+
+
+def test_coverage_counts_the_words_of_every_sentence(encoder):
+    found = encoder.coverage(TEXTS["en"], lang="en")
+    assert found.tokens.tolist()[:4] == [6, 2, 1, 0]
+    assert (found.known <= found.tokens).all()
+    empty = ~encoder.encode(TEXTS["en"], lang="en").any(axis=1)
+    np.testing.assert_array_equal(found.zero_rows, empty)
+
+
+def test_a_fingerprint_is_twelve_digits_and_stays(encoder, tmp_path):
+    assert len(encoder.fingerprint()) == 12
+    int(encoder.fingerprint(), 16)
+    assert encoder.fingerprint() == encoder.fingerprint()
+
+
+def test_what_is_computed_is_named_alike_and_apart(tmp_path):
+    prints = {name: make(tmp_path).fingerprint() for name, make in ENCODERS.items()}
+    assert prints["aligned"] == prints["stored"]
+    assert len(set(prints.values())) == len(prints) - 1
+
+
+def test_fitting_the_z_norm_gives_another_encoder_and_leaves_this_one(encoder):
+    if encoder.recipe.znorm == "none":
+        with pytest.raises(InputError, match="no z-norm"):
+            encoder.fit_znorm(TEXTS["en"], lang="en")
+        return
+    before = encoder.encode(TEXTS["en"], lang="en")
+    texts = ["the dog sees", "a cat", "an old house"]
+    fitted = encoder.fit_znorm(texts, lang="en", keep_alignment=True)
+    assert type(fitted) is type(encoder)
+    assert fitted.dim == encoder.dim
+    assert fitted.fingerprint() != encoder.fingerprint()
+    assert np.abs(fitted.encode(TEXTS["en"], lang="en") - before).max() > 1e-3
+    np.testing.assert_array_equal(encoder.encode(TEXTS["en"], lang="en"), before)
