@@ -63,7 +63,7 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
     raise StorageError(
         f"no encoder {name!r}: it is no folder, no recipe (.toml), and none of the "
         f"{len(folders)} encoders and {len(spaces)} spaces in {home().parent}."
-        f"{did_you_mean(name, [*folders, *spaces])}"
+        f"{did_you_mean(name, ['default', *folders, *spaces])}"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.batching import CHUNK, chunks
+from pmeans.batching import CHUNK, check_sentences, chunks
 from pmeans.errors import InputError
 from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.types import Array, Floats
@@ -113,6 +113,7 @@ class SentenceEncoder(abc.ABC):
             raise InputError(f"truncate_dim {truncate_dim} is not within 1 and {self.dim}.")
         single = isinstance(given, str)
         texts: Iterable[str] = [given] if isinstance(given, str) else given
+        check_sentences(texts)
         if prompt:
             texts = [prompt + text for text in texts]
         encode = self._told if show_progress_bar else self.encode_rows

@@ -287,3 +287,18 @@ def test_a_missing_native_core_is_a_line_and_no_python_warning(tiny):
     )
     assert done.stderr.startswith(b"warning: pmeans runs on NumPy")
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("command", [["-m", "pmeans"], ["-m", "pmeans.cli.main"]])
+def test_the_program_is_a_module_too(command):
+    done = subprocess.run([sys.executable, *command, "--version"], capture_output=True, check=True)
+    assert done.stdout.startswith(b"pmeans ")
+
+
+def test_a_standard_output_that_knows_ascii_alone_gets_the_rest_spelled_out(tmp_path):
+    space = pmeans.WordSpace.from_words("größe", {"de": ["größe"]}, np.ones((1, 2), np.float32))
+    pmeans.save_space(space, tmp_path / "space.safetensors")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "pmeans", "spaces", "info", tmp_path / "space.safetensors"]
+    done = subprocess.run(command, capture_output=True, env=environment, check=True)
+    assert b"name\tgr\\xf6\\xdfe" in done.stdout

@@ -1,3 +1,6 @@
+import errno
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -40,6 +43,24 @@ def test_a_folder_that_is_no_encoder_is_never_replaced(fitted, tmp_path):
     with pytest.raises(InputError, match="exists and is no encoder"):
         models.save(fitted, tmp_path / "photos")
     assert (tmp_path / "photos" / "one.jpg").exists()
+
+
+def test_a_misspelled_default_is_recognised():
+    with pytest.raises(StorageError, match="Did you mean 'default'"):
+        models.load("defualt")
+
+
+def test_a_full_disk_is_our_error_and_keeps_the_old_encoder(fitted, tmp_path, monkeypatch):
+    models.save(fitted, tmp_path / "enc")
+
+    def full(self, *_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(StorageError, match=r"enc': No space left on device. What was there before"):
+        models.save(fitted, tmp_path / "enc")
+    assert models.load(tmp_path / "enc").dim == fitted.dim
+    assert [p.name for p in tmp_path.iterdir()] == ["enc"]
 
 
 def test_a_failed_save_keeps_the_old_encoder(fitted, tmp_path, monkeypatch):

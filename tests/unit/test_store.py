@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.errors import FormatError, StorageError
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
@@ -191,3 +192,25 @@ def test_a_full_disk_leaves_the_old_store(toy, tmp_path, monkeypatch):
         save_space(toy, path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["space.safetensors"]
+
+
+def test_offsets_that_fall_are_found_when_a_space_is_opened(toy, tmp_path):
+    save_space(toy, tmp_path / "a")
+    tensors, metadata = map_tensors(tmp_path / "a")
+    tensors["offsets.en"] = np.array([0, 6, 3, 9])
+    write_tensors(tmp_path / "b", tensors, metadata)
+    with pytest.raises(FormatError, match="offsets of its words do not rise"):
+        open_space(tmp_path / "b")
+
+
+def test_a_file_that_is_cut_short_while_it_is_open_is_an_error_and_not_a_crash(toy, tmp_path):
+    path = tmp_path / "space.safetensors"
+    save_space(toy, path)
+    recipe = Recipe((Part("toy"),))
+    encoder = PowerMeanEncoder(recipe, {"toy": open_space(path)})
+    before = encoder.encode("the cat", lang="en")
+    with open(path, "r+b") as file:
+        file.truncate(100)
+    with pytest.raises(StorageError, match=r"has shrunk from .* to 100 bytes"):
+        encoder.encode("the cat", lang="en")
+    assert before.any()

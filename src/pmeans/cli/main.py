@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import sys
 import warnings
@@ -103,6 +104,10 @@ def _options(
 
 def main() -> None:
     """Run the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal or a pipe cannot show, it sees spelled out: nobody is stopped by it.
+            stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
     app(prog_name="pmeans")
 

@@ -132,6 +132,7 @@ def _check_table(table: WordTable) -> None:
     _require(
         table.offsets[0] == 0 and table.offsets[-1] == len(table.words), "words and offsets misfit"
     )
+    _require(not (np.diff(table.offsets) < 0).any(), "the offsets of its words do not rise")
 
 
 def _require(condition: bool, message: str) -> None:

@@ -7,12 +7,14 @@ know, `languages` tells languages apart, `scores` is what an evaluation finds.
 
 from pmeans.transfer.classifier import Predictions, TransferClassifier
 from pmeans.transfer.explain import Explanation
+from pmeans.transfer.labels import AlikeLabelsWarning
 from pmeans.transfer.languages import identify
 from pmeans.transfer.scores import ClassScore, Evaluation
 from pmeans.transfer.state import Chosen
 from pmeans.transfer.words import UnknownWordsWarning, WordCount
 
 __all__ = [
+    "AlikeLabelsWarning",
     "Chosen",
     "ClassScore",
     "Evaluation",

@@ -7,6 +7,7 @@ so the same labels in another order make the same classifier.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,7 @@ def read_targets(given: Sequence[str | tuple[str, ...]]) -> Targets:
             f"{len(given):,} training rows have {found}: a classifier needs at least two classes. "
             "Is this the right column?"
         )
+    _warn_alike(classes)
     number = {name: i for i, name in enumerate(classes)}
     if not multi_label:
         return Targets(classes, np.array([number[row[0]] for row in rows], dtype=np.int64))
@@ -54,6 +56,23 @@ def read_targets(given: Sequence[str | tuple[str, ...]]) -> Targets:
     for i, row in enumerate(rows):
         y[i, [number[label] for label in row]] = True
     return Targets(classes, y)
+
+
+class AlikeLabelsWarning(UserWarning):
+    """Two labels differ in upper case or white space alone: probably one was meant."""
+
+
+def _warn_alike(classes: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for name in classes:
+        other = seen.setdefault(" ".join(name.casefold().split()), name)
+        if other != name:
+            warnings.warn(
+                f"the labels {other!r} and {name!r} are two classes, although they differ in upper "
+                "case or white space alone. Was one of them meant?",
+                AlikeLabelsWarning,
+                stacklevel=4,
+            )
 
 
 def read_labels(labels: Iterable[Label], n_rows: int) -> list[str] | list[tuple[str, ...]]:

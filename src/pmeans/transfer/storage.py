@@ -90,6 +90,8 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         raise FormatError(f"{path}: damaged: {error}") from error
     if names.version != _VERSION:
         raise FormatError(f"{path}: version {names.version}; this pmeans reads {_VERSION}.")
+    if len(set(names.classes)) < len(names.classes) or len(names.classes) < 1:
+        raise FormatError(f"{path}: damaged: its classes are {list(names.classes)!r:.60}.")
     encoder = models.load(folder / _ENCODER)
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim

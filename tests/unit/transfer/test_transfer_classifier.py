@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from opinions import make_canonical, make_encoder, opinions
 
-from pmeans import TransferClassifier
+from pmeans import Part, Recipe, TransferClassifier
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.transfer import UnknownWordsWarning, linear, selection
+from pmeans.transfer import AlikeLabelsWarning, UnknownWordsWarning, linear, selection
 from pmeans.transfer.selection import candidates
 
 
@@ -312,3 +312,20 @@ def test_without_a_known_word_the_shares_of_training_are_explained(encoder):
     assert found.label == "neg"
     assert found.margin == pytest.approx(np.log(30 / 20), abs=1e-6)  # abs: float32
     assert found.verdict().endswith("(no known word, constant +0.405)")
+
+
+def test_labels_that_differ_in_case_or_blanks_alone_are_pointed_out(encoder):
+    texts, labels = opinions(60, "en")
+    labels[0] = " NEG "
+    with pytest.warns(AlikeLabelsWarning, match="' NEG ' and 'neg' are two classes"):
+        classifier = TransferClassifier(encoder).fit(texts, labels, lang="en")
+    assert classifier.classes == (" NEG ", "neg", "pos")
+
+
+def test_a_row_whose_powers_cancel_is_not_empty():
+    encoder = make_encoder("none")
+    encoder = encoder.replace(recipe=Recipe((Part("opinions", (0,)),), tokenizer="words"))
+    texts, labels = opinions(60, "en")
+    found = TransferClassifier(encoder).fit(texts, labels, lang="en").classify(texts, lang="en")
+    assert not encoder.encode("good bad", lang="en").all()
+    assert not found.empty.any()

@@ -99,3 +99,12 @@ def test_damage_is_found_when_the_folder_is_opened(folder, name):
     damage(folder)
     with pytest.raises(PmeansError, match=message):
         TransferClassifier.load(folder)
+
+
+@pytest.mark.parametrize("classes", [["neg", "neg"], []])
+def test_classes_that_cannot_be_are_refused(folder, classes):
+    path = folder / "classifier.json"
+    names = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(names | {"classes": classes}), encoding="utf-8")
+    with pytest.raises(PmeansError, match="damaged: its classes are"):
+        TransferClassifier.load(folder)
