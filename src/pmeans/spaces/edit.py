@@ -12,10 +12,10 @@ Every function returns a new `WordSpace` and leaves its argument alone; words ke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -55,17 +55,16 @@ def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
     """
     if not words:
         raise InputError(f"no language of {space.name!r} would stay; name at least one.")
-    wanted: dict[str, set[bytes]] = {}
+    kept = np.zeros(len(space), dtype=np.bool_)
     for lang, listed in words.items():
-        space.table(lang)  # refuses a language that the space does not have
-        key = lang if lang in space.tables else ANY_LANGUAGE
-        wanted.setdefault(key, set()).update(_spelled(listed, space))
-    masks = {}
-    for lang, table in space.tables.items():
-        if lang in wanted:
-            spelled = (word in wanted[lang] for word in _each(table))
-            masks[lang] = np.fromiter(spelled, dtype=np.bool_, count=len(table))
-    return _kept(space, masks)
+        spelled = list(listed)
+        if space.case == "cased-then-lower":  # both spellings stay
+            spelled += [word.lower() for word in spelled]
+        rows = space.find(spelled, lang)
+        kept[rows[rows >= 0]] = True
+    named = {lang if lang in space.tables else ANY_LANGUAGE for lang in words}
+    tables = {lang: table for lang, table in space.tables.items() if lang in named}
+    return _kept(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
 
 
 def count_words(
@@ -191,16 +190,3 @@ def _joined(tables: Sequence[WordTable]) -> tuple[Array, Ints]:
     lengths = [np.diff(table.offsets) for table in tables]
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     return np.concatenate([table.words for table in tables]), offsets
-
-
-def _each(table: WordTable) -> Iterator[bytes]:
-    spelled = table.words.tobytes()
-    return (spelled[begin:end] for begin, end in pairwise(table.offsets.tolist()))
-
-
-def _spelled(words: Iterable[str], space: WordSpace) -> Iterator[bytes]:
-    for word in words:
-        if space.case != "lower":
-            yield word.encode("utf-8", "surrogatepass")
-        if space.case != "cased":
-            yield word.lower().encode("utf-8", "surrogatepass")

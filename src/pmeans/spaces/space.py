@@ -153,14 +153,29 @@ class WordSpace:
         """Return one word's row in the matrix, or -1."""
         return int(self.find([word], lang)[0])
 
+    def vectors(self, words: Sequence[str], lang: str) -> tuple[Floats, Mask]:
+        """Return the vectors of words, (n, dim) float32, and which words have one, (n,).
+
+        Unknown words are composed from subwords, if the space has them; the rows of words without
+        a vector are zero.
+        """
+        rows = self.find(words, lang)
+        found = rows >= 0
+        vectors = np.zeros((len(words), self.dim), dtype=np.float32)
+        vectors[found] = self.rows(rows[found])
+        unknown = np.flatnonzero(~found)
+        if self.subwords and len(unknown):
+            spelled = [
+                words[i].lower() if self.case == "lower" else words[i] for i in unknown.tolist()
+            ]
+            composed, made = self._composed(spelled, lang)
+            vectors[unknown[made]], found[unknown[made]] = composed[made], True
+        return vectors, found
+
     def vector(self, word: str, lang: str) -> Floats | None:
         """Return a word's vector, (dim,) float32, composed from subwords if need be, or None."""
-        row = self.row(word, lang)
-        if row >= 0:
-            return self.rows(slice(row, row + 1))[0]
-        spelled = word.lower() if self.case == "lower" else word
-        vectors, made = self._composed((spelled,), lang)
-        return vectors[0] if made[0] else None
+        vectors, found = self.vectors([word], lang)
+        return vectors[0] if found[0] else None
 
     def rows(self, which: slice | Array) -> Floats:
         """Return rows of the matrix as float32, (n, dim)."""

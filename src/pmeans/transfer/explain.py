@@ -31,7 +31,6 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, did_you_mean
-from pmeans.recipe import Part
 from pmeans.text import tokenize
 from pmeans.types import Array, Floats, Root, TokenBatch
 
@@ -221,36 +220,15 @@ def _pushes(
     pushes, known = np.zeros(len(tokens)), np.zeros(len(tokens), dtype=np.bool_)
     begin = 0
     for part in encoder.recipe.parts:
-        has, vectors = _vectors(encoder, part, tokens, lang)
+        vectors, has = encoder.spaces[part.space].vectors(tokens, lang)
         end = begin + len(part.powers) * vectors.shape[1]
-        if len(vectors):
+        if has.any():
             pushes[has] += _part_pushes(
-                vectors, part.powers, encoder.recipe.root, weights[begin:end], means[begin:end]
+                vectors[has], part.powers, encoder.recipe.root, weights[begin:end], means[begin:end]
             )
         known |= has
         begin = end
     return pushes, known
-
-
-def _vectors(
-    encoder: PowerMeanEncoder, part: Part, tokens: list[str], lang: str
-) -> tuple[npt.NDArray[np.bool_], Floats]:
-    """Return which tokens a part knows, (n_tokens,), and their vectors, (n_known, dim)."""
-    space = encoder.spaces[part.space]
-    # Each token is looked up as a sentence of its own, whose mean is its vector: this is the way
-    # that the encoder takes, through case, number formats and subwords.
-    table = (space.table(lang), space.case, space.first_composed)
-    (found,) = kernels.lookup(tokens, [table], kernels.Splitting.WHITESPACE)
-    batch, composed, _ = space.compose(found, lang)
-    vectors = kernels.power_means(
-        space.matrix,
-        batch,
-        [1],
-        scale=space.scale,
-        composed=composed if len(composed) else None,
-    )
-    has = batch.known > 0
-    return has, vectors[has]
 
 
 def _part_pushes(

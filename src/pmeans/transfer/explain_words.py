@@ -11,7 +11,6 @@ from itertools import islice
 
 import numpy as np
 
-from pmeans import kernels
 from pmeans.batching import CHUNK, chunks
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.text import tokenize
@@ -65,12 +64,9 @@ def most_telling(
 
 def _known_to_all(encoder: PowerMeanEncoder, lang: str) -> Iterator[str]:
     """Iterate over words of letters that every space has a row for, in the first one's order."""
-    tables = [(space.table(lang), space.case, -1) for space in encoder.spaces.values()]
-    tokenizer = encoder.recipe.tokenizer
-    order = next(iter(encoder.spaces.values()))
-    listed = (word for word in order.words(lang) if any(map(str.isalpha, word)))
+    spaces, tokenizer = list(encoder.spaces.values()), encoder.recipe.tokenizer
+    listed = (word for word in spaces[0].words(lang) if any(map(str.isalpha, word)))
     whole = (word for word in listed if tokenize(word, tokenizer, lang) == [word])
     for words, _ in chunks(whole, lang, CHUNK):
-        found = kernels.lookup(words, tables, kernels.Splitting.WHITESPACE)
-        known = np.all([batch.known == 1 for batch in found], axis=0)
+        known = np.all([space.find(words, lang) >= 0 for space in spaces], axis=0)
         yield from (word for word, is_known in zip(words, known, strict=True) if is_known)
