@@ -6,7 +6,7 @@ Shapes are written in the docstrings: ``n_words`` rows of ``dim`` numbers make a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -18,6 +18,9 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
+
+Progress = Callable[[float, str], None]
+"""Called with the finished share, between 0 and 1, and a few words."""
 
 Root = Literal["signed", "principal"]
 Case = Literal["lower", "cased", "cased-then-lower"]

@@ -165,9 +165,9 @@ class WordSpace:
         vectors[found] = self.rows(rows[found])
         unknown = np.flatnonzero(~found)
         if self.subwords and len(unknown):
-            spelled = [
-                words[i].lower() if self.case == "lower" else words[i] for i in unknown.tolist()
-            ]
+            spelled = [words[i] for i in unknown.tolist()]
+            if self.case == "lower":
+                spelled = [word.lower() for word in spelled]
             composed, made = self._composed(spelled, lang)
             vectors[unknown[made]], found[unknown[made]] = composed[made], True
         return vectors, found

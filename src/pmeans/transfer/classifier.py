@@ -42,7 +42,7 @@ from pmeans.transfer.scores import Evaluation, evaluation
 from pmeans.transfer.selection import learn
 from pmeans.transfer.state import Chosen, Fitted
 from pmeans.transfer.words import UnknownWordsWarning, WordCount
-from pmeans.types import Floats
+from pmeans.types import Floats, Progress
 from pmeans.znorm import Moments, side_by_side
 
 _ONE_LABEL = "unsure is for one label a row: leave it out."
@@ -155,6 +155,7 @@ class TransferClassifier:
         labels: Iterable[Label],
         *,
         lang: str | Iterable[str] | None = None,
+        progress: Progress = lambda share, text: None,
     ) -> Self:
         """Learn from labelled text.
 
@@ -162,9 +163,11 @@ class TransferClassifier:
             texts: Texts; those without a known word are left out.
             labels: A label for each, or a collection of labels for each.
             lang: Language of all, or one for each.
+            progress: Told how far it is.
         """
         given = read_texts(texts)
         all_labels = read_labels(labels, len(given))
+        progress(0.0, "encoding")
         words = WordCount()
         x = np.empty((len(given), self.encoder.dim), dtype=np.float32)
         empty = np.empty(len(given), dtype=np.bool_)
@@ -187,7 +190,9 @@ class TransferClassifier:
             moments.add(x[start : start + _BLOCK])
         spread = moments.std.astype(np.float32)
         rows = Examples(x, targets.y, len(targets.classes), self.class_weight == "balanced")
-        linear, trial = learn(self.encoder, rows, spread, np.random.default_rng(self.seed))
+        rng = np.random.default_rng(self.seed)
+        linear, trial = learn(self.encoder, rows, spread, rng, progress)
+        progress(1.0, "done")
         self._fitted = Fitted(
             classes=targets.classes,
             multi_label=targets.multi_label,

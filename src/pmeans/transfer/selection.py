@@ -27,7 +27,7 @@ from pmeans.transfer.calibration import calibrated
 from pmeans.transfer.examples import SAMPLE, Examples, folds, sample, splits
 from pmeans.transfer.linear import Linear, Method
 from pmeans.transfer.state import Scaling
-from pmeans.types import Floats, Ints
+from pmeans.types import Floats, Ints, Progress
 
 PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)
 
@@ -90,7 +90,11 @@ class Trial:
 
 
 def learn(
-    encoder: PowerMeanEncoder, rows: Examples, spread: Floats, rng: np.random.Generator
+    encoder: PowerMeanEncoder,
+    rows: Examples,
+    spread: Floats,
+    rng: np.random.Generator,
+    progress: Progress = lambda share, text: None,
 ) -> tuple[Linear, Trial]:
     """Choose a setting, fit a classifier with it, and calibrate it.
 
@@ -102,19 +106,26 @@ def learn(
     # One thread: these products are small, and on a busy machine threads that wait for each other
     # in every one of them made a fit five times as slow.
     with threadpool_limits(1):
-        return _learn(encoder, rows, spread, rng)
+        return _learn(encoder, rows, spread, rng, progress)
 
 
 def _learn(
-    encoder: PowerMeanEncoder, rows: Examples, spread: Floats, rng: np.random.Generator
+    encoder: PowerMeanEncoder,
+    rows: Examples,
+    spread: Floats,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> tuple[Linear, Trial]:
+    progress(0.2, "choosing columns and penalty")
     options = candidates(encoder, spread)
     part = sample(rows, rng)
     fold = folds(part.y, rng)
     held = np.flatnonzero(fold >= 0)
     best = _choose(part, fold, options, rows.method) if len(held) else Trial(options[0], 1e-3)
+    progress(0.6, f"fitting on {len(rows.y):,} rows")
     scaled = rows.with_columns(best.candidate.columns, best.candidate.factor)
     fitted = scaled.fit(rows.method, best.penalty)
+    progress(0.8, "calibrating")
     if len(part.y) < len(rows.y):
         # The sample has other classes, or learned from fewer rows: hold out some of all rows.
         fold = folds(rows.y, rng)

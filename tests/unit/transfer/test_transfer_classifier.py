@@ -329,3 +329,13 @@ def test_a_row_whose_powers_cancel_is_not_empty():
     found = TransferClassifier(encoder).fit(texts, labels, lang="en").classify(texts, lang="en")
     assert not encoder.encode("good bad", lang="en").all()
     assert not found.empty.any()
+
+
+def test_a_fit_says_how_far_it_is(encoder):
+    told = []
+    classifier = TransferClassifier(encoder)
+    classifier.fit(*opinions(60, "en"), lang="en", progress=lambda *step: told.append(step))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0, 1)
+    assert len(told) >= 4
