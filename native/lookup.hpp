@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "threads.hpp"
@@ -143,11 +142,43 @@ class Tokens {
   std::vector<Spelling> cased_spellings_, lower_spellings_;
 };
 
+// Distinct words, numbered in order of appearance.
+class Distinct {
+ public:
+  int32_t number(const char* bytes, size_t size, uint64_t hash) {
+    if (2 * words_.size() >= slots_.size()) grow();
+    size_t place = hash & (slots_.size() - 1);
+    for (int32_t k; (k = slots_[place]) >= 0; place = (place + 1) & (slots_.size() - 1))
+      if (hashes_[k] == hash && words_[k].size() == size &&
+          std::memcmp(words_[k].data(), bytes, size) == 0)
+        return k;
+    slots_[place] = static_cast<int32_t>(words_.size());
+    words_.emplace_back(bytes, size);
+    hashes_.push_back(hash);
+    return slots_[place];
+  }
+  const std::vector<std::string>& words() const { return words_; }
+  const std::vector<uint64_t>& hashes() const { return hashes_; }
+
+ private:
+  void grow() {
+    slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), -1);
+    for (size_t k = 0; k < hashes_.size(); ++k) {
+      size_t place = hashes_[k] & (slots_.size() - 1);
+      while (slots_[place] >= 0) place = (place + 1) & (slots_.size() - 1);
+      slots_[place] = static_cast<int32_t>(k);
+    }
+  }
+  std::vector<int32_t> slots_;
+  std::vector<std::string> words_;
+  std::vector<uint64_t> hashes_;
+};
+
 // What one table knows of a batch; see TokenBatch in `types.py`.
 struct Found {
   std::vector<int32_t> ids;
   std::vector<int32_t> known, unknown;  // words of each sentence
-  std::vector<std::string> unknown_words;
+  Distinct unknown_words;
 };
 
 // The words of one sentence after another, looked up in all tables. Each thread has its own.
@@ -242,8 +273,7 @@ class Finder {
         // Numbered within its chunk for now, from -1 downwards.
         const Spelling& word = spellings(t)[i];
         const auto* spelled = reinterpret_cast<const char*>(tokens_.bytes()) + word.offset;
-        found.unknown_words.emplace_back(spelled, word.size);
-        row = -static_cast<int32_t>(found.unknown_words.size());
+        row = -1 - found.unknown_words.number(spelled, word.size, word.hash);
       }
       ids[known++] = row;
     }
@@ -265,19 +295,20 @@ class Finder {
 // Joins the chunks of one table, and numbers distinct unknown words in order of appearance.
 inline Found join(const Table& table, std::vector<std::vector<Found>>& chunks, size_t t) {
   Found all;
-  std::unordered_map<std::string, int32_t> numbers;
+  std::vector<int32_t> numbers;  // of a chunk's words among those of all
   size_t n_ids = 0;
   for (const auto& chunk : chunks) n_ids += chunk[t].ids.size();
   all.ids.reserve(n_ids);
   for (auto& chunk : chunks) {
     Found& part = chunk[t];
+    numbers.clear();
+    for (size_t k = 0; k < part.unknown_words.words().size(); ++k) {
+      const std::string& word = part.unknown_words.words()[k];
+      const uint64_t hash = part.unknown_words.hashes()[k];
+      numbers.push_back(all.unknown_words.number(word.data(), word.size(), hash));
+    }
     for (int32_t& id : part.ids)
-      if (id < 0) {
-        std::string& word = part.unknown_words[-static_cast<int64_t>(id) - 1];
-        const auto [place, fresh] = numbers.try_emplace(word, numbers.size());
-        if (fresh) all.unknown_words.push_back(word);
-        id = table.first_composed + place->second;
-      }
+      if (id < 0) id = table.first_composed + numbers[-static_cast<int64_t>(id) - 1];
     all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
     all.known.insert(all.known.end(), part.known.begin(), part.known.end());
     all.unknown.insert(all.unknown.end(), part.unknown.begin(), part.unknown.end());

@@ -87,7 +87,7 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
     std::vector<int64_t> offsets(one.known.size() + 1, 0);
     for (size_t i = 0; i < one.known.size(); ++i) offsets[i + 1] = offsets[i] + one.known[i];
     nb::list words;
-    for (const std::string& word : one.unknown_words)
+    for (const std::string& word : one.unknown_words.words())
       words.append(nb::steal(PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()),
                                                   "surrogatepass")));
     result.append(nb::make_tuple(to_numpy(std::move(one.ids)), to_numpy(std::move(offsets)),
