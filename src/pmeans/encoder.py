@@ -19,11 +19,10 @@ import numpy as np
 from pmeans import kernels
 from pmeans.align import Alignment
 from pmeans.align_fit import Fit, Method
-from pmeans.batching import CHUNK, LONG_CHUNK, by_language, chunks
 from pmeans.coverage import Coverage
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.recipe import Recipe
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.sentence_encoder import CHUNK, LONG_CHUNK, SentenceEncoder, by_language, chunks
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, TokenBatch

@@ -118,13 +118,11 @@ def _load_folder(folder: Path) -> PowerMeanEncoder:
         raise StorageError(f"{str(folder)!r} holds no {_RECIPE}: it is no saved encoder.")
     recipe = Recipe.from_toml(folder / _RECIPE)
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
-    dim = PowerMeanEncoder(recipe, spaces).dim
+    plain = PowerMeanEncoder(recipe, spaces)
     znorm, alignment = folder / _ZNORM, folder / _ALIGNMENT
-    return PowerMeanEncoder(
-        recipe,
-        spaces,
-        ZNorm.load(znorm, recipe.znorm, dim) if znorm.is_file() else None,
-        Alignment.load(alignment, dim) if alignment.is_file() else None,
+    return plain.replace(
+        znorm=ZNorm.load(znorm, recipe.znorm, plain.dim) if znorm.is_file() else None,
+        alignment=Alignment.load(alignment, plain.dim) if alignment.is_file() else None,
     )
 
 

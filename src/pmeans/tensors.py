@@ -106,20 +106,12 @@ def _arrays(data: mmap.mmap, base: int, header: dict[str, Any]) -> Iterator[tupl
         yield name, np.frombuffer(data, dtype, count, base + begin).reshape(shape)
 
 
-def check_whole(array: Array) -> None:
-    """Raise an error if a mapped file has become shorter than it was when it was mapped.
-
-    To read past its new end would kill the process (SIGBUS). Between this check and the reading it
-    can still happen: replace files by renaming, as pmeans does, and never write into them.
-    """
+def file_of(array: Array) -> mmap.mmap | None:
+    """Return the mapped file that an array is a view of, if it is one."""
     base: Any = array
     while isinstance(base, np.ndarray | memoryview):
         base = base.base if isinstance(base, np.ndarray) else base.obj
-    if isinstance(base, mmap.mmap) and base.size() < len(base):
-        raise StorageError(
-            f"a mapped file has shrunk from {len(base):,} to {base.size():,} bytes while it was "
-            "open: open it again when it is whole."
-        )
+    return base if isinstance(base, mmap.mmap) else None
 
 
 def decoded(matrix: Array, scale: Floats | None, which: slice | Array = slice(None)) -> Floats:

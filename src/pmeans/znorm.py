@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
@@ -37,7 +38,7 @@ class Statistics:
     std: Floats
     count: int
 
-    @property
+    @cached_property
     def factor(self) -> Floats:
         """What a centred column is multiplied by, (dim,); a constant column by 1."""
         # A deviation below float32's resolution of the mean is rounding, not signal.

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from pmeans.align import BLOCK
-from pmeans.batching import CHUNK, chunks
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks
 from pmeans.types import Floats
 
 _INNER = ("recipe", "spaces", "languages", "znorm", "alignment", "coverage")

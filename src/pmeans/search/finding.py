@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pmeans.batching import chunks
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import top_k
 from pmeans.search.files import Index
+from pmeans.sentence_encoder import chunks
 
 _BATCH = 1024  # queries answered in one pass over the rows
 

@@ -8,6 +8,7 @@ once and is shared between processes.
 from __future__ import annotations
 
 import hashlib
+import mmap
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.errors import InputError, LanguageError
+from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.kernels import index
-from pmeans.tensors import check_whole, decoded
+from pmeans.tensors import decoded, file_of
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
 Mask = npt.NDArray[np.bool_]
@@ -240,8 +241,22 @@ class WordSpace:
         return {}
 
     def check_whole(self) -> None:
-        """Raise an error if the mapped file has been cut short since it was opened."""
-        check_whole(self.matrix)
+        """Raise an error if the mapped file has been cut short since it was opened.
+
+        To read past its new end would kill the process (SIGBUS). Between this check and the
+        reading it can still happen: replace files by renaming, as pmeans does, and never write
+        into them.
+        """
+        file = self._file
+        if file is not None and file.size() < len(file):
+            raise StorageError(
+                f"{self.path}: the file has shrunk from {len(file):,} to {file.size():,} bytes "
+                "while it was open. Open it again when it is whole."
+            )
+
+    @cached_property
+    def _file(self) -> mmap.mmap | None:
+        return file_of(self.matrix)
 
     def digest(self) -> str:
         """Return sixty-four hexadecimal digits over everything that reaches a vector."""

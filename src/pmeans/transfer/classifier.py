@@ -24,9 +24,9 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.batching import by_language
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
+from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
 from pmeans.transfer.calibration import probabilities
 from pmeans.transfer.examples import Examples

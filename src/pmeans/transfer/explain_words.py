@@ -11,8 +11,8 @@ from itertools import islice
 
 import numpy as np
 
-from pmeans.batching import CHUNK, chunks
 from pmeans.encoder import PowerMeanEncoder
+from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
 from pmeans.transfer.explain import check_classifier
 from pmeans.types import Floats
