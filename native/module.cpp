@@ -12,6 +12,7 @@
 #include "batch.hpp"
 #include "classifiers.hpp"
 #include "lookup.hpp"
+#include "map_rows.hpp"
 #include "parse_text.hpp"
 #include "skipgram_sentences.hpp"
 #include "subwords.hpp"
@@ -25,6 +26,7 @@ using In = nb::ndarray<const T, nb::ndim<n_dims>, nb::c_contig, nb::device::cpu>
 using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Changed = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Out = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
+using StridedRows = nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using NewArray = nb::ndarray<nb::numpy, T>;
 
@@ -96,42 +98,28 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
   return result;
 }
 
-const Kernel& best_kernel() {
+// The kernels of one instruction set.
+struct Kernels {
+  const Kernel& power_mean;
+  const MapRows& map_rows;
+  const Softmax& softmax;
+  const SkipGram& skipgram;
+};
+
+// Those of the named set, or of the best one where the name is empty or the processor lacks it.
+const Kernels& kernels_named(const std::string& name) {
+  static const Kernels baseline{kernel_baseline, map_rows_baseline, softmax_baseline, skipgram_baseline};
+  if (name == "baseline") return baseline;
 #if defined(PMEANS_X86)
+  static const Kernels avx2{kernel_avx2, map_rows_avx2, softmax_avx2, skipgram_avx2};
+  static const Kernels avx512{kernel_avx512, map_rows_avx512, softmax_avx512, skipgram_avx512};
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+  if (name != "avx2" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
-    return kernel_avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return kernel_avx2;
+    return avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return avx2;
 #endif
-  return kernel_baseline;
-}
-
-const Kernel& kernel_named(const std::string& name) {
-  const Kernel& best = best_kernel();
-  if (name == "baseline") return kernel_baseline;
-#if defined(PMEANS_X86)
-  if (name == "avx2" && &best != &kernel_baseline) return kernel_avx2;
-#endif
-  return best;
-}
-
-const Softmax& softmax_named(const std::string& name) {
-#if defined(PMEANS_X86)
-  if (&kernel_named(name) == &kernel_avx512) return softmax_avx512;
-  if (&kernel_named(name) == &kernel_avx2) return softmax_avx2;
-#endif
-  (void)name;
-  return softmax_baseline;
-}
-
-const SkipGram& skipgram_named(const std::string& name) {
-#if defined(PMEANS_X86)
-  if (&kernel_named(name) == &kernel_avx512) return skipgram_avx512;
-  if (&kernel_named(name) == &kernel_avx2) return skipgram_avx2;
-#endif
-  (void)name;
-  return skipgram_baseline;
+  return baseline;
 }
 
 Type type_of(const Matrix& matrix) {
@@ -158,7 +146,7 @@ void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
                       std::optional<In<float, 1>> shift, std::optional<In<float, 1>> factor, Out out,
                       int n_threads, std::string isa) {
   check_batch(ids, offsets, matrix.shape(0) + (composed ? composed->shape(0) : 0));
-  const Kernel& kernel = kernel_named(isa);
+  const Kernel& kernel = kernels_named(isa).power_mean;
   const size_t n_words = matrix.shape(0), dim = matrix.shape(1);
   const Means means{dim, powers.data(), powers.size(), principal,
                     shift ? shift->data() : nullptr, factor ? factor->data() : nullptr};
@@ -169,6 +157,23 @@ void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
   const int64_t stride = out.stride(0);
   nb::gil_scoped_release released;
   reduce_batch(kernel, means, vectors, batch, target, stride, n_threads);
+}
+
+void bind_map_rows(StridedRows rows, In<float, 2> matrix, Out out, int n_threads, std::string isa) {
+  const LinearMap map{matrix.data(), matrix.shape(0), matrix.shape(1)};
+  const float* const from = rows.data();
+  float* const to = out.data();
+  const int64_t stride = rows.stride(0), out_stride = out.stride(0);
+  const MapRows& kernel = kernels_named(isa).map_rows;
+  nb::gil_scoped_release released;
+  // So many rows stay in the second-level cache beside a panel of the matrix.
+  parallel_for(rows.shape(0), 48, n_threads, [=, &map, &kernel](size_t begin, size_t end, size_t) {
+    const auto first = static_cast<int64_t>(begin);
+    const size_t bad = begin + kernel.multiply(map, {from + first * stride, stride}, end - begin,
+                                               {to + first * out_stride, out_stride});
+    if (bad < end)
+      throw std::invalid_argument("row " + std::to_string(bad) + " or the matrix has NaN or infinity.");
+  });
 }
 
 nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) {
@@ -245,7 +250,7 @@ nb::list bind_train_classifiers(nb::list groups, nb::object rule, int n_threads,
   std::vector<std::vector<Fitted>> fitted;
   {
     nb::gil_scoped_release released;
-    fitted = train_groups(softmax_named(isa), prepared, checked, n_threads);
+    fitted = train_groups(kernels_named(isa).softmax, prepared, checked, n_threads);
   }
   nb::list result;
   for (size_t i = 0; i < prepared.size(); ++i) {
@@ -275,19 +280,21 @@ void bind_train_skipgram(nb::object job, Changed inputs, Changed outputs, size_t
                              nb::cast<double>(job.attr("last_rate")), number("seed"),
                              nb::cast<bool>(job.attr("shuffle"))};
   nb::gil_scoped_release released;
-  train_sentences(skipgram_named(isa), prepared, inputs.data(), outputs.data(), inputs.shape(1), epoch,
+  train_sentences(kernels_named(isa).skipgram, prepared, inputs.data(), outputs.data(), inputs.shape(1), epoch,
                   begin, end, n_threads);
 }
 
 }  // namespace
 
 NB_MODULE(_native, m) {
-  m.attr("NAME") = best_kernel().name;
+  m.attr("NAME") = kernels_named("").power_mean.name;
   m.def("lookup", bind_lookup, nb::arg("sentences"), nb::arg("tables"), nb::arg("splitting"),
         nb::arg("n_threads"));
   m.def("power_means", bind_power_means, nb::arg("matrix"), nb::arg("scale").none(),
         nb::arg("composed").none(), nb::arg("ids"), nb::arg("offsets"), nb::arg("powers"),
         nb::arg("principal"), nb::arg("shift").none(), nb::arg("factor").none(), nb::arg("out"),
+        nb::arg("n_threads"), nb::arg("isa") = "");
+  m.def("map_rows", bind_map_rows, nb::arg("rows"), nb::arg("matrix"), nb::arg("out"),
         nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
         nb::arg("maxn"));

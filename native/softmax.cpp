@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "in_blocks.hpp"
+
 namespace pmeans {
 namespace {
 
@@ -32,17 +34,6 @@ inline Vector load(const float* p) {
   return v;
 }
 inline void store(float* p, Vector v) { memcpy(p, &v, sizeof v); }
-
-// Calls work(start, Count<n>) for 0 <= start < size in blocks of n = `block` and, at the end, fewer.
-template <int n>
-struct Count {
-  static constexpr int value = n;
-};
-template <int block, class Work>
-inline void in_blocks(size_t size, const Work& work, size_t start = 0) {
-  for (; start + block <= size; start += block) work(start, Count<block>());
-  if constexpr (block > 1) in_blocks<block - 1>(size, work, start);
-}
 
 // The tree is the same for every width.
 inline float total(const Vector* sum) {

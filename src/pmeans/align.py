@@ -22,19 +22,16 @@ from typing import get_args
 
 import numpy as np
 
+from pmeans import kernels
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.tensors import Precision, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
-BLOCK = 32
-"""Rows that are multiplied together, always: the last bits of a product depend on their number."""
-
 CHUNK = 4096
 """Pairs of a block of the fit."""
 
 _FORMAT = "pmeans-alignment"
-_LARGEST = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True)
@@ -70,24 +67,23 @@ class Alignment:
         """Columns of a mapped row."""
         return next(fitted.factors[-1].shape[1] for fitted in self.maps.values())
 
-    def apply(self, rows: Floats, lang: str, out: Floats | None = None) -> Floats:
+    def apply(
+        self, rows: Floats, lang: str, out: Floats | None = None, n_threads: int | None = None
+    ) -> Floats:
         """Return the mapped rows of a language, (n, dim), from (n, n_columns).
 
         Where a map keeps the number of columns, ``out`` may be ``rows``. A row depends on itself
         alone: neither the other rows nor its place changes a bit.
         """
         factors = self._factors(lang)
-        if out is None:
-            out = np.empty((len(rows), self.dim), dtype=np.float32)
         if not factors:
+            if out is None:
+                return rows.copy()
             out[:] = rows
             return out
-        block = np.zeros((BLOCK, rows.shape[1]), dtype=np.float32)
-        for start in range(0, len(rows), BLOCK):
-            n = min(BLOCK, len(rows) - start)
-            block[:n] = rows[start : start + n]
-            out[start : start + n] = _product(block, factors)[:n]
-        return out
+        for factor in factors[:-1]:
+            rows = kernels.map_rows(rows, factor, n_threads=n_threads)
+        return kernels.map_rows(rows, factors[-1], out, n_threads)
 
     def fold(self, weights: Floats, lang: str) -> Floats:
         """Fold a map into a linear classifier, so that it takes rows without the map.
@@ -212,20 +208,6 @@ class Alignment:
                 f"text: encoder.fit_alignment({{{lang!r}: pairs}}, pivot={self.pivot!r})."
             )
         return self.maps[lang].factors
-
-
-def _product(block: Floats, factors: tuple[Floats, ...]) -> Floats:
-    product = block
-    with np.errstate(over="ignore", invalid="ignore"):
-        for factor in factors:
-            product = product @ factor
-    # Rows near the end of float32's range: again in float64, one by one, and cut off.
-    for i in np.flatnonzero(~np.isfinite(product).all(axis=1)):
-        row = block[i].astype(np.float64)
-        for factor in factors:
-            row = row @ factor.astype(np.float64)
-        product[i] = np.clip(row, -_LARGEST, _LARGEST)
-    return product
 
 
 def _stored(factor: Floats, precision: Precision) -> tuple[Array, Floats | None]:

@@ -268,7 +268,7 @@ class PowerMeanEncoder(SentenceEncoder):
             statistics = self.znorm.for_language(code) if self.znorm else None
             self._write(found, statistics, rows, n_threads)
             if self.alignment:
-                rows = self.alignment.apply(rows, code, out=out if whole else None)
+                rows = self.alignment.apply(rows, code, out if whole else None, n_threads)
             if not whole:
                 out[which] = rows
 

@@ -109,7 +109,10 @@ def test_out_may_be_columns_of_a_wider_array():
         ({"shift": np.zeros(2, np.float32)}, "go together"),
         ({"shift": np.zeros(3, np.float32), "factor": np.zeros(3, np.float32)}, "must be"),
         ({"composed": np.zeros((1, 3), np.float32)}, "composed"),
-        ({"n_threads": 0}, "at least 1"),
+        ({"n_threads": 0}, "at least 1, not 0"),
+        ({"n_threads": 2.5}, "whole number, at least 1, not 2.5"),
+        ({"n_threads": True}, "not True"),
+        ({"n_threads": "2"}, "not '2'"),
     ],
 )
 def test_bad_arguments_are_refused_before_compiled_code_sees_them(change, message):

@@ -35,6 +35,7 @@ __all__ = [
     "checked_powers",
     "compose",
     "lookup",
+    "map_rows",
     "parse_lines",
     "power_means",
     "split",
@@ -42,6 +43,7 @@ __all__ = [
     "train_skipgram",
 ]
 
+_FLOAT32 = np.dtype("float32")
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
 SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
@@ -168,6 +170,36 @@ def power_means(
     return out
 
 
+def map_rows(
+    rows: Floats, matrix: Floats, out: Floats | None = None, n_threads: int | None = None
+) -> Floats:
+    """Multiply rows by a matrix; each number of the result is summed in the order of its row.
+
+    Args:
+        rows: (n, n_in) float32; its columns may be a slice of a wider array.
+        matrix: (n_in, n_out) float32.
+        out: Where to write, (n, n_out) float32; may be ``rows``, or columns of a wider array.
+        n_threads: Threads to use; all available ones if None.
+
+    Returns:
+        (n, n_out). What float32 cannot hold is cut off at its largest number. A row depends on
+        itself and the matrix alone: no other row, nor its place, nor a thread changes a bit.
+    """
+    _check_rows("matrix", matrix, matrix.shape)
+    _check_rows("rows", rows, (len(rows), len(matrix)))
+    shape = (len(rows), matrix.shape[1])
+    if out is None:
+        out = np.empty(shape, dtype=np.float32)
+    _check_out(out, shape)
+    if np.may_share_memory(rows, out):
+        rows = rows.copy()
+    try:
+        core.map_rows(rows, np.ascontiguousarray(matrix), out, _threads(n_threads))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return out
+
+
 @functools.lru_cache(maxsize=256)
 def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
     """Return the powers as floats, refusing what has no power mean."""
@@ -275,9 +307,13 @@ def train_skipgram(
 def _threads(n_threads: int | None) -> int:
     if n_threads is None:
         return available_threads()
-    if n_threads < 1:
-        raise InputError(f"n_threads must be at least 1, not {n_threads}.")
-    return n_threads
+    if (
+        isinstance(n_threads, int | np.integer)
+        and not isinstance(n_threads, bool)
+        and n_threads > 0
+    ):
+        return int(n_threads)
+    raise InputError(f"n_threads must be a whole number, at least 1, not {n_threads!r:.40}.")
 
 
 def _check_matrix(matrix: Array, scale: Floats | None) -> None:
@@ -297,12 +333,17 @@ def _check_matrix(matrix: Array, scale: Floats | None) -> None:
 
 
 def _check_out(out: Floats, shape: tuple[int, int]) -> None:
-    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float32:
-        raise InputError(f"out must be {shape} float32, not {_described(out)}.")
+    _check_rows("out", out, shape)
     if not out.flags.writeable:
         raise InputError("out is read-only.")
-    if out.size and (out.strides[1] != out.itemsize or out.strides[0] % out.itemsize):
-        raise InputError("out must have its columns side by side in memory.")
+
+
+def _check_rows(name: str, array: Floats, shape: tuple[int, ...]) -> None:
+    fits = isinstance(array, np.ndarray) and array.ndim == 2 and array.shape == shape
+    if not fits or array.dtype != _FLOAT32:
+        raise InputError(f"{name} must be {shape} float32, not {_described(array)}.")
+    if array.size and (array.strides[1] != array.itemsize or array.strides[0] % array.itemsize):
+        raise InputError(f"{name} must have its columns side by side in memory.")
 
 
 def _described(array: object) -> str:

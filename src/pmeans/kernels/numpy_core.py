@@ -13,7 +13,7 @@ import numpy as np
 
 from pmeans.kernels import index
 from pmeans.kernels.parsing import parse_lines as parse_lines
-from pmeans.kernels.reference import power_mean
+from pmeans.kernels.reference import LARGEST, power_mean
 from pmeans.kernels.skipgram import SkipGramJob, train_sentences
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 from pmeans.kernels.splitting import Splitting, split
@@ -22,7 +22,7 @@ from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
 NAME = "numpy"
 Found = tuple[Ids, Ints, Ids, list[str]]
 _SILENT = np.errstate(over="ignore", invalid="ignore")  # as the native core is
-_LARGEST = float(np.finfo(np.float32).max)
+_BLOCK = 32  # rows multiplied together, always: the last bits of a product depend on their number
 
 
 def lookup(
@@ -82,9 +82,24 @@ def power_means(
         rows = _gather(matrix, scale, composed, ids[begin:end])
         for k, p in enumerate(powers):
             mean = power_mean(rows, p, root)
-            out[i, k * dim : (k + 1) * dim] = np.clip(mean, -_LARGEST, _LARGEST)
+            out[i, k * dim : (k + 1) * dim] = np.clip(mean, -LARGEST, LARGEST)
         if shift is not None and factor is not None:
-            out[i] = np.clip((out[i] - shift) * factor, -_LARGEST, _LARGEST)
+            out[i] = np.clip((out[i] - shift) * factor, -LARGEST, LARGEST)
+
+
+@_SILENT
+def map_rows(rows: Floats, matrix: Floats, out: Floats, n_threads: int) -> None:
+    """See `pmeans.kernels.map_rows`."""
+    block = np.zeros((_BLOCK, rows.shape[1]), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        n = min(_BLOCK, len(rows) - start)
+        block[:n] = rows[start : start + n]
+        out[start : start + n] = (block @ matrix)[:n]
+    for i in np.flatnonzero(~np.isfinite(out).all(axis=1)):
+        exact = rows[i].astype(np.float64) @ matrix.astype(np.float64)
+        if not np.isfinite(exact).all():
+            raise ValueError(f"row {i} or the matrix has NaN or infinity.")
+        out[i] = np.clip(exact, -LARGEST, LARGEST)
 
 
 @_SILENT

@@ -1,7 +1,8 @@
 """The paper's formulas in plain NumPy: the oracle, never optimised.
 
-Everything that computes a power mean elsewhere is held to this file by
-`tests/property/test_power_mean.py`. The conventions are registered in `docs/numerics.md`.
+Everything that computes a power mean or maps a row elsewhere is held to this file by
+`tests/property/test_power_mean.py` and `tests/property/test_map_rows.py`. The conventions are
+registered in `docs/numerics.md`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.types import Array, Root
+from pmeans.types import Array, Floats, Root
 
 Doubles = npt.NDArray[np.float64]
+LARGEST = np.finfo(np.float32).max
 
 
 def power_mean(rows: Array, p: float, root: Root = "signed") -> Doubles:
@@ -71,3 +73,25 @@ def _principal(x: Doubles, p: float) -> Doubles:
     m = np.power(z, p, where=nonzero, out=np.zeros_like(z)).mean(axis=0)
     size = np.power(np.abs(m), 1 / p, where=m != 0, out=np.zeros(len(m)))
     return size * np.cos(np.angle(m) / p)
+
+
+def map_row(row: Floats, matrix: Floats) -> Floats:
+    """Return a row times a matrix, in a stated order of summation.
+
+    Args:
+        row: (n_in,) float32.
+        matrix: (n_in, n_out) float32.
+
+    Returns:
+        (n_out,) float32.
+    """
+    # SUM. ((x0 w0 + x1 w1) + x2 w2) + …, every operation rounded to float32. Where that overflows,
+    # float64 does the same, and what float32 cannot hold is cut off at its largest number.
+    for dtype in (np.float32, np.float64):
+        total: Array = np.zeros(matrix.shape[1], dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for x, weights in zip(row.astype(dtype), matrix.astype(dtype), strict=True):
+                total += x * weights
+        if np.isfinite(total).all():
+            break
+    return np.clip(total, -LARGEST, LARGEST).astype(np.float32)
