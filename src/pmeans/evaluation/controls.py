@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.align import BLOCK
+from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks
@@ -93,11 +93,7 @@ class RandomProjection(SentenceEncoder):
         done = 0
         for chunk, langs in chunks(texts, lang, CHUNK):
             inner = self.encoder.encode_rows(chunk, lang=langs, n_threads=n_threads)
-            for start in range(0, len(inner), BLOCK):
-                block = np.zeros((BLOCK, inner.shape[1]), dtype=np.float32)
-                some = inner[start : start + BLOCK]
-                block[: len(some)] = some
-                end = done + start + len(some)
-                rows[done + start : end] = (block @ self._matrix)[: len(some)]
+            some = rows[done : done + len(chunk)]
+            kernels.map_rows(inner, self._matrix, out=some, n_threads=n_threads)
             done += len(chunk)
         return rows

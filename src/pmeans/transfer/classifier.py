@@ -24,6 +24,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
 from pmeans.sentence_encoder import by_language
@@ -367,18 +368,22 @@ class TransferClassifier:
                     folded[code] = self._folded(code)
                 encoder, weights, bias = folded[code]
                 rows, coverage = encoder.encode_covered([block[i] for i in which], lang=code)
-                decisions[which] = rows @ weights.T + bias
+                decisions[which] = kernels.map_rows(rows, weights) + bias
                 empty[which] = coverage.zero_rows
                 words.add(code, coverage)
             decisions[empty] = fitted.prior
             yield decisions, empty
 
     def _folded(self, lang: str) -> tuple[PowerMeanEncoder, Floats, Floats]:
-        """Return an encoder without maps, if that is less work, and the weights for its rows."""
+        """Return an encoder without maps, if that is less work, and the weights for its rows.
+
+        The weights are (n_columns, n_classes).
+        """
         encoder, (weights, bias) = self.encoder, self.weights_for(lang)
-        if encoder.alignment is None or len(weights) > encoder.dim:
-            return encoder, weights, bias
-        return encoder.replace(alignment=None), encoder.alignment.fold(weights, lang), bias
+        if encoder.alignment is not None and len(weights) <= encoder.dim:
+            weights = encoder.alignment.fold(weights, lang)
+            encoder = encoder.replace(alignment=None)
+        return encoder, np.ascontiguousarray(weights.T), bias
 
     def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
         """Return the labels of probabilities, and the probabilities of these labels."""
