@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from gensim.models import Word2Vec
 
-from pmeans.training import corpus, skipgram
+from pmeans.training import corpus, word2vec
 from pmeans.types import Array, Floats
 
 DIM, WINDOW, NEGATIVES, MIN_COUNT, SUBSAMPLE, RATE, SEED = 300, 10, 10, 3, 1e-3, 0.025, 1
@@ -67,17 +67,17 @@ def main() -> None:
             print(f"{name}: en-de P@1 {found / asked:.3f} of {asked}")
 
 
-def read(path: Path, n_pairs: int) -> skipgram.Corpus:
+def read(path: Path, n_pairs: int) -> word2vec.Corpus:
     pairs = corpus.read_pairs(path)
     drawn = np.random.default_rng(SEED).choice(len(pairs), n_pairs, replace=False)
-    collector = skipgram.Collector()
+    collector = word2vec.Collector()
     for i in drawn.tolist():
         first, second = corpus.words(pairs[i].first, "en"), corpus.words(pairs[i].second, "de")
         collector.add([("en", first), ("de", second)])
     return collector.corpus(MIN_COUNT, SEED)
 
 
-def as_strings(text: skipgram.Corpus, keys: list[str]) -> list[list[str]]:
+def as_strings(text: word2vec.Corpus, keys: list[str]) -> list[list[str]]:
     rng = np.random.default_rng(SEED)
     borders = text.offsets.tolist()
     return [
@@ -86,8 +86,8 @@ def as_strings(text: skipgram.Corpus, keys: list[str]) -> list[list[str]]:
     ]
 
 
-def train_ours(text: skipgram.Corpus, epochs: int, threads: int) -> Floats:
-    settings = skipgram.Settings(
+def train_ours(text: word2vec.Corpus, epochs: int, threads: int) -> Floats:
+    settings = word2vec.Settings(
         dim=DIM,
         window=WINDOW,
         negatives=NEGATIVES,
@@ -97,7 +97,7 @@ def train_ours(text: skipgram.Corpus, epochs: int, threads: int) -> Floats:
         seed=SEED,
         threads=threads,
     )
-    vectors, _ = skipgram.train(
+    vectors, _ = word2vec.train(
         text, settings, shuffle=True, progress=lambda share, what: None, checkpoint=None
     )
     return vectors

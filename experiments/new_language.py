@@ -16,10 +16,10 @@ from pathlib import Path
 import pmeans
 from pmeans import PowerMeanEncoder
 from pmeans.align import Alignment
+from pmeans.building.new_language import NewLanguage
 from pmeans.intrinsic import retrieval
 from pmeans.spaces import edit
 from pmeans.training.corpus import PairFile
-from pmeans.training.extend import NewLanguage
 from pmeans.znorm import ZNorm
 
 CANDIDATES = 500

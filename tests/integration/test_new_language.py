@@ -5,10 +5,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
+from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
 from pmeans.intrinsic import retrieval
 from pmeans.training.corpus import PairFile
-from pmeans.training.extend import NewLanguage
 
 pytestmark = pytest.mark.data
 

@@ -30,7 +30,7 @@ def build(
 
     The size of each file goes to standard output.
     """
-    from pmeans.training.build import Build
+    from pmeans.building.build_file import Build
 
     plan = Build.from_toml(file)
     with progress(plan.name) as step:

@@ -59,8 +59,8 @@ def extend(
     sentences are spread. The model itself is not changed, and neither are its other languages.
     All files may be compressed (.gz, .bz2, .xz).
     """
+    from pmeans.building.new_language import NewLanguage
     from pmeans.training.corpus import PairFile
-    from pmeans.training.extend import NewLanguage
 
     paired = PairFile(pairs, pivot, lang) if pairs else None
     new = NewLanguage(lang, tuple(dictionary or ()), paired, text, pivot)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import models
+from pmeans.building.fitting import fit_on_pairs
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import LanguageError, StorageError
 from pmeans.evaluation.controls import RandomProjection
@@ -23,7 +24,6 @@ from pmeans.recipe import Part, Recipe
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
-from pmeans.training.fitting import fit_on_pairs
 from pmeans.types import Array
 
 

@@ -21,7 +21,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "projection": ("projection", "Projection"),
     "cca": ("cca", "Cca"),
     "procrustes": ("procrustes", "Procrustes"),
-    "dictionary": ("dictionary", "Dictionary"),
+    "dictionary": ("translated", "Dictionary"),
     "repair": ("repair", "Repair"),
 }
 """Module and class of each kind."""

@@ -83,7 +83,7 @@ Kept = Callable[[int, Doubles], None]
 """Called after an iteration with the number of finished ones and the probabilities."""
 
 
-class Alignment:
+class WordAlignment:
     """EM in one direction: `source` words explain `target` words."""
 
     def __init__(self, source: Sentences, target: Sentences) -> None:
@@ -203,7 +203,7 @@ def _ranges(lengths: Ints) -> Ints:
 
 def align(source: Sentences, target: Sentences, iterations: int = 5) -> Translations:
     """Learn how likely each source word is to be expressed by each target word."""
-    alignment = Alignment(source, target)
+    alignment = WordAlignment(source, target)
     alignment.run(iterations)
     return alignment.table()
 
@@ -227,7 +227,7 @@ def mutual(first: Sentences, second: Sentences, forward: Ints, backward: Ints) -
 
 def lexicon(first: Sentences, second: Sentences, iterations: int = 5) -> Lexicon:
     """Align both ways, and count the word pairs that both directions agree on."""
-    forward, backward = Alignment(first, second), Alignment(second, first)
+    forward, backward = WordAlignment(first, second), WordAlignment(second, first)
     forward.run(iterations)
     backward.run(iterations)
     return mutual(first, second, forward.best(), backward.best())

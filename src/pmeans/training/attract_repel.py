@@ -14,7 +14,8 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import WordPairFile, gather
 from pmeans.training.specialise import Objective
-from pmeans.training.trainer import Progress, space_beside
+from pmeans.training.trainer import space_beside
+from pmeans.types import Progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.training import skipgram
+from pmeans.training import word2vec
 from pmeans.training.corpus import PairFile, TextFile, words
-from pmeans.training.trainer import Progress
+from pmeans.types import Progress
 
 _PIECE = 20
 
@@ -53,7 +53,7 @@ class LanguageText(TextFile):
 
 
 @dataclass(frozen=True)
-class Bivcd(skipgram.Settings):
+class Bivcd(word2vec.Settings):
     """Train a space of two or more languages on pairs of sentences, with the inherited settings.
 
     Attributes:
@@ -79,7 +79,7 @@ class Bivcd(skipgram.Settings):
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
         self._check()
-        collector = skipgram.Collector()
+        collector = word2vec.Collector()
         used: set[str] = set()
         for file in self.pairs:
             progress(0.0, f"reading {Path(file.path).name}")
@@ -92,7 +92,7 @@ class Bivcd(skipgram.Settings):
             for piece in text.pieces():
                 collector.add([(text.lang, piece)])
         corpus = collector.corpus(self.min_count, self.seed)
-        vectors, subwords = skipgram.train(
+        vectors, subwords = word2vec.train(
             corpus, self, shuffle=True, progress=progress, checkpoint=checkpoint
         )
         files = ", ".join(Path(file.path).name for file in self.pairs)
@@ -111,8 +111,8 @@ class Bivcd(skipgram.Settings):
         if not self.pairs:
             raise InputError("pairs names no file; add a [[pairs]] with path, first and second.")
         for file in self.pairs:
-            skipgram.check_language(file.first)
-            skipgram.check_language(file.second)
+            word2vec.check_language(file.first)
+            word2vec.check_language(file.second)
         paired = {lang for file in self.pairs for lang in (file.first, file.second)}
         for text in self.texts:
             if text.lang not in paired:

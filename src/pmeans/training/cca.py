@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.training.language_map import LanguageMap, RowPairs
+from pmeans.training.word_map import RowPairs, WordMap
 from pmeans.types import Array, Floats
 
 
@@ -35,7 +35,7 @@ class Maps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cca(LanguageMap):
+class Cca(WordMap):
     """Languages mapped by canonical correlation with a pivot; the inherited fields say which.
 
     Attributes:

@@ -25,7 +25,7 @@ import numpy as np
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.text import tokenize
 
-Part = Literal["train", "dev", "test"]
+Portion = Literal["train", "dev", "test"]
 
 HELD_OUT = 50
 """One pair in so many is for development, and as many for testing: 2 % of each source."""
@@ -76,7 +76,7 @@ class PairFile:
         """Return the same with a relative path taken from a folder."""
         return replace(self, path=str(folder / self.path))
 
-    def read(self, seed: int = 0) -> dict[Part, list[Pair]]:
+    def read(self, seed: int = 0) -> dict[Portion, list[Pair]]:
         """Read the pairs, those of each part in their order; the seed draws within a limit."""
         pairs = read_pairs(self.path)
         if self.sources:
@@ -163,7 +163,7 @@ def read_pairs(path: str | Path) -> list[Pair]:
     return pairs
 
 
-def split(pairs: Sequence[Pair]) -> dict[Part, list[Pair]]:
+def split(pairs: Sequence[Pair]) -> dict[Portion, list[Pair]]:
     """Hold out the last pairs of each source: ``dev`` and ``test``, 2 % each, rounded down.
 
     The paper takes the last lines of a file that is all TED talks. Where a file has several
@@ -172,7 +172,7 @@ def split(pairs: Sequence[Pair]) -> dict[Part, list[Pair]]:
     by_source: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_source[pair.source].append(pair)
-    parts: dict[Part, list[Pair]] = {"train": [], "dev": [], "test": []}
+    parts: dict[Portion, list[Pair]] = {"train": [], "dev": [], "test": []}
     for found in by_source.values():
         held = len(found) // HELD_OUT
         dev, test = len(found) - 2 * held, len(found) - held

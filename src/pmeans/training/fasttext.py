@@ -1,6 +1,6 @@
 """fastText (Bojanowski et al. 2017): skip-gram with subwords on running text.
 
-A word is the mean of its own row and those of its n-grams; `pmeans.training.skipgram` has the rest.
+A word is the mean of its own row and those of its n-grams; `pmeans.training.word2vec` has the rest.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.training import skipgram
+from pmeans.training import word2vec
 from pmeans.training.corpus import TextFile
-from pmeans.training.trainer import Progress
+from pmeans.types import Progress
 
 
 @dataclass(frozen=True)
-class FastText(skipgram.Settings):
+class FastText(word2vec.Settings):
     """Train a space of one language on running text, with subwords and the inherited settings.
 
     Attributes:
@@ -45,13 +45,13 @@ class FastText(skipgram.Settings):
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
         self._check()
-        collector = skipgram.Collector()
+        collector = word2vec.Collector()
         for file in self.texts:
             progress(0.0, f"reading {Path(file.path).name}")
-            for sentence in file.sentences(self.lang, skipgram.LONGEST, self.limit):
+            for sentence in file.sentences(self.lang, word2vec.LONGEST, self.limit):
                 collector.add([(self.lang, sentence)])
         corpus = collector.corpus(self.min_count, self.seed)
-        vectors, subwords = skipgram.train(
+        vectors, subwords = word2vec.train(
             corpus, self, shuffle=False, progress=progress, checkpoint=checkpoint
         )
         files = ", ".join(Path(file.path).name for file in self.texts)
@@ -65,7 +65,7 @@ class FastText(skipgram.Settings):
         )
 
     def _check(self) -> None:
-        skipgram.check_language(self.lang)
+        word2vec.check_language(self.lang)
         if not self.texts:
             raise InputError("texts names no file; add a [[texts]] with a path.")
         if not self.buckets:

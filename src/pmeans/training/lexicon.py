@@ -20,8 +20,8 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile, read_lines, words
-from pmeans.training.trainer import Checkpoint, Progress, space_beside
-from pmeans.types import Array, Ints
+from pmeans.training.trainer import Checkpoint, space_beside
+from pmeans.types import Array, Ints, Progress
 
 ITERATIONS = 5
 RAREST = 2
@@ -37,7 +37,7 @@ class WordPairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Other:
+class MappedLanguage:
     """A language that is mapped to the pivot, and what the map is learned from.
 
     Attributes:
@@ -52,7 +52,7 @@ class Other:
     files: tuple[str, ...] = ()
     text: PairFile | None = None
 
-    def beside(self, folder: Path) -> Other:
+    def beside(self, folder: Path) -> MappedLanguage:
         """Return the same with relative paths taken from a folder."""
         return replace(
             self,
@@ -85,7 +85,9 @@ class AlignerState:
         self._checkpoint = Checkpoint(path, (trainer, digests))
         self._arrays, self._finished = self._checkpoint.load() or ({}, {})
 
-    def run(self, name: str, alignment: aligner.Alignment, advance: Callable[[int], None]) -> None:
+    def run(
+        self, name: str, alignment: aligner.WordAlignment, advance: Callable[[int], None]
+    ) -> None:
         """Bring one direction to `ITERATIONS`, from where it stood."""
         if name in self._arrays:
             alignment.probabilities = self._arrays[name]
@@ -131,7 +133,7 @@ def aligned_words(
             progress(share, f"aligning {langs[1]} {direction}, {finished} of {ITERATIONS}")
 
         # One after the other: the links of both at once would take twice the memory.
-        alignment = aligner.Alignment(sides[i], sides[1 - i])
+        alignment = aligner.WordAlignment(sides[i], sides[1 - i])
         state.run(f"{langs[1]}.{direction}", alignment, advance)
         links.append(alignment.best())
         del alignment

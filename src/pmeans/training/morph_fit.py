@@ -17,8 +17,8 @@ from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, clean, rows_of
 from pmeans.training.rules import MORPHOLOGY
 from pmeans.training.specialise import Objective
-from pmeans.training.trainer import Progress, space_beside
-from pmeans.types import Ints
+from pmeans.training.trainer import space_beside
+from pmeans.types import Ints, Progress
 
 
 @dataclass(frozen=True, kw_only=True)

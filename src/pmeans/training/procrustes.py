@@ -19,12 +19,12 @@ import numpy as np
 
 from pmeans.output import unit_rows
 from pmeans.training.csls import csls_neighbours
-from pmeans.training.language_map import LanguageMap, RowPairs
+from pmeans.training.word_map import RowPairs, WordMap
 from pmeans.types import Array, Floats, Ints
 
 
 @dataclass(frozen=True)
-class Procrustes(LanguageMap):
+class Procrustes(WordMap):
     """Languages rotated into the space of a pivot; the inherited fields say which.
 
     Attributes:

@@ -34,11 +34,11 @@ from pmeans.errors import ConfigError, InputError, LanguageError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import sentences
-from pmeans.training.corpus import PairFile, Part
+from pmeans.training.corpus import PairFile, Portion
 from pmeans.training.sentences import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
-from pmeans.training.trainer import Checkpoint, Progress
-from pmeans.types import Array, Floats, Ints
+from pmeans.training.trainer import Checkpoint
+from pmeans.types import Array, Floats, Ints, Progress
 
 BATCH = 128
 PATIENCE = 5
@@ -199,7 +199,9 @@ class Projection:
         return total / len(batches)
 
 
-def hits_of(pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, part: Part) -> Array:
+def hits_of(
+    pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, part: Portion
+) -> Array:
     """Return which of the pivot's sentences have their translation nearest, within a part."""
     rows = pairs.parts[part]
     first = apply(weights[pivot], pairs.first[rows])

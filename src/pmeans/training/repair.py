@@ -38,8 +38,8 @@ from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import Precision
-from pmeans.training.trainer import Progress, space_beside
-from pmeans.types import Array, Floats
+from pmeans.training.trainer import space_beside
+from pmeans.types import Array, Floats, Progress
 
 _ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
 _FLAT = 1e-10  # a share of the largest variance below which a direction counts as absent

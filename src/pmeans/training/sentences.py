@@ -12,7 +12,7 @@ from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
-from pmeans.training.corpus import PairFile, Part
+from pmeans.training.corpus import PairFile, Portion
 from pmeans.types import Array, Floats, Ints
 
 FEWEST = 100
@@ -35,7 +35,7 @@ class SentencePairs:
     first: Floats
     second: Floats
     sources: Array
-    parts: Mapping[Part, Ints]
+    parts: Mapping[Portion, Ints]
 
     def digest(self) -> str:
         """Return a hash over everything that training sees."""

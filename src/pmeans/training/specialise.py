@@ -29,8 +29,8 @@ import numpy as np
 from pmeans.errors import ConfigError, InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints
-from pmeans.training.trainer import Checkpoint, Progress
-from pmeans.types import Floats, Ints
+from pmeans.training.trainer import Checkpoint
+from pmeans.types import Floats, Ints, Progress
 
 _FIRST_ACCOUNT = 0.1
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from pmeans.errors import StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
-from pmeans.types import Array
-
-Progress = Callable[[float, str], None]
-"""Called with the finished share, between 0 and 1, and a few words."""
+from pmeans.types import Array, Progress
 
 
 def space_beside(folder: Path, space: str) -> str:

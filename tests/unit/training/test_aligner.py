@@ -5,7 +5,7 @@ import pytest
 
 from pmeans.errors import InputError
 from pmeans.training import aligner
-from pmeans.training.aligner import Alignment, Sentences, align, digamma, lexicon, mutual
+from pmeans.training.aligner import Sentences, WordAlignment, align, digamma, lexicon, mutual
 
 THE, HOUSE, BOOK, A = 1, 2, 3, 4
 DAS, HAUS, BUCH, EIN = 1, 2, 3, 4
@@ -32,7 +32,7 @@ def test_a_lexicon_counts_links():
 
 def test_one_step_of_em_is_what_one_counts_by_hand():
     # One pair, one word a side: NULL and the word share it by their priors.
-    alignment = Alignment(Sentences.of([[1]]), Sentences.of([[1]]))
+    alignment = WordAlignment(Sentences.of([[1]]), Sentences.of([[1]]))
     alignment.run(1)
     null = np.exp(digamma(0.08 + 0.01) - digamma(0.08 + 0.02))
     word = np.exp(digamma(0.92 + 0.01) - digamma(0.92 + 0.02))
@@ -53,14 +53,14 @@ def test_probabilities_of_a_source_word_never_exceed_1():
 
 def test_words_that_occur_only_together_are_linked_along_the_diagonal():
     side = Sentences.of([[1, 2, 3]])
-    alignment = Alignment(side, side)
+    alignment = WordAlignment(side, side)
     alignment.run(1)
     assert alignment.best().tolist() == [0, 1, 2]
 
 
 def test_the_earlier_of_two_equal_choices_wins():
     # The third of four words lies midway between the two places of the source.
-    alignment = Alignment(Sentences.of([[1, 1]]), Sentences.of([[1, 2, 3, 4]]))
+    alignment = WordAlignment(Sentences.of([[1, 1]]), Sentences.of([[1, 2, 3, 4]]))
     assert alignment.best()[2] == 0
 
 
@@ -78,9 +78,9 @@ def test_blocks_change_nothing(monkeypatch):
 
 def test_going_on_from_kept_probabilities_ends_with_the_same_bytes():
     kept = {}
-    whole = Alignment(ENGLISH, GERMAN)
+    whole = WordAlignment(ENGLISH, GERMAN)
     whole.run(5, kept.__setitem__)
-    resumed = Alignment(ENGLISH, GERMAN)
+    resumed = WordAlignment(ENGLISH, GERMAN)
     resumed.probabilities = kept[2]
     resumed.run(5, finished=2)
     assert resumed.probabilities.tobytes() == whole.probabilities.tobytes()
@@ -90,7 +90,7 @@ def test_a_pair_with_an_empty_or_an_endless_side_is_passed_over():
     endless = [1] * (aligner.LONGEST + 1)
     first = Sentences.of([[], [1], endless, [THE, HOUSE]])
     second = Sentences.of([[1], [], [1], [DAS, HAUS]])
-    assert Alignment(first, second).best()[:2].tolist() == [-1, -1]
+    assert WordAlignment(first, second).best()[:2].tolist() == [-1, -1]
     assert lexicon(first, second).counts.sum() == 2
 
 

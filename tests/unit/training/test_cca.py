@@ -10,7 +10,7 @@ from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.cca import Cca, canonical
 from pmeans.training.corpus import PairFile
-from pmeans.training.lexicon import Other
+from pmeans.training.lexicon import MappedLanguage
 
 N, DIM = 60, 5
 
@@ -45,12 +45,14 @@ def files(tmp_path):
 
 
 def trainer(folder, langs=("de",), dim=DIM, **rest):
-    others = tuple(Other(f"{lang}.safetensors", lang, (f"en-{lang}.tsv",)) for lang in langs)
+    others = tuple(
+        MappedLanguage(f"{lang}.safetensors", lang, (f"en-{lang}.tsv",)) for lang in langs
+    )
     return Cca("made", "en.safetensors", others, dim, **rest).beside(folder)
 
 
 def from_text(folder):
-    others = (Other("de.safetensors", "de", text=PairFile("text-de.tsv", "en", "de")),)
+    others = (MappedLanguage("de.safetensors", "de", text=PairFile("text-de.tsv", "en", "de")),)
     return Cca("made", "en.safetensors", others, DIM).beside(folder)
 
 

@@ -9,7 +9,7 @@ from pmeans import open_space, save_space
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
-from pmeans.training.lexicon import Other
+from pmeans.training.lexicon import MappedLanguage
 from pmeans.training.procrustes import Procrustes, fit, normalised
 
 N, DIM = 60, 5
@@ -37,7 +37,9 @@ def files(tmp_path):
 
 
 def trainer(folder, langs=("de",), **rest):
-    others = tuple(Other(f"{lang}.safetensors", lang, (f"en-{lang}.tsv",)) for lang in langs)
+    others = tuple(
+        MappedLanguage(f"{lang}.safetensors", lang, (f"en-{lang}.tsv",)) for lang in langs
+    )
     return Procrustes("made", "en.safetensors", others, **rest).beside(folder)
 
 
@@ -68,7 +70,7 @@ def test_a_space_that_is_bilingual_already_can_be_mapped_within(files):
     words = {lang: list(space.words(lang)) for lang, space in listed.items()}
     matrix = np.concatenate([space.matrix for space in listed.values()])
     save_space(WordSpace.from_words("both", words, matrix), files / "both.safetensors")
-    others = (Other("both.safetensors", "de", ("en-de.tsv",)),)
+    others = (MappedLanguage("both.safetensors", "de", ("en-de.tsv",)),)
     space = Procrustes("made", "both.safetensors", others).beside(files).train(progress=quiet)
     assert gap(space, "de") < 1e-5
 
@@ -146,16 +148,18 @@ def test_a_third_column_is_refused(files):
 
 
 def test_a_language_that_the_space_lacks_is_refused(files):
-    wrong = Procrustes("made", "en.safetensors", (Other("de.safetensors", "fr", ("en-de.tsv",)),))
+    wrong = Procrustes(
+        "made", "en.safetensors", (MappedLanguage("de.safetensors", "fr", ("en-de.tsv",)),)
+    )
     with pytest.raises(LanguageError, match="has no language 'fr'; it has 'de'"):
         wrong.beside(files).train(progress=quiet)
 
 
 def test_nothing_to_learn_from_is_refused(files):
     with pytest.raises(InputError, match="name 'files' or a 'text'"):
-        Procrustes("made", "en.safetensors", (Other("de.safetensors", "de"),)).beside(files).train(
-            progress=quiet
-        )
+        Procrustes("made", "en.safetensors", (MappedLanguage("de.safetensors", "de"),)).beside(
+            files
+        ).train(progress=quiet)
 
 
 @pytest.mark.parametrize(("langs", "message"), [((), "no language to map"), (("de", "de"), "once")])

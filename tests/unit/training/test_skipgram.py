@@ -6,8 +6,8 @@ import pytest
 from pmeans.errors import InputError, StorageError
 from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
 from pmeans.tensors import map_tensors
-from pmeans.training import skipgram
-from pmeans.training.skipgram import LONGEST, Collector, Settings, alias_table
+from pmeans.training import word2vec
+from pmeans.training.word2vec import LONGEST, Collector, Settings, alias_table
 
 
 def silent(share: float, what: str) -> None:
@@ -21,7 +21,7 @@ def settings(**changed) -> Settings:
 
 def train(corpus, settings, progress=silent, checkpoint=None):
     """Return the vectors alone."""
-    return skipgram.train(
+    return word2vec.train(
         corpus, settings, shuffle=False, progress=progress, checkpoint=checkpoint
     )[0]
 
@@ -90,7 +90,7 @@ def test_alias_table_draws_in_proportion():
 
 def test_frequent_words_are_used_less_often():
     # word2vec's formula at a share of 1/2 and a threshold of 1/8: (sqrt(4) + 1) / 4.
-    keep = skipgram._kept(np.array([50, 45, 5]), 1 / 8)
+    keep = word2vec._kept(np.array([50, 45, 5]), 1 / 8)
     assert keep[0] == int(0.75 * 2**32)
     assert keep[2] == 2**32
 
@@ -112,8 +112,8 @@ def test_same_seed_gives_the_same_bytes_and_another_does_not():
 
 @pytest.mark.parametrize("often", [False, True])
 def test_killed_and_resumed_gives_the_same_bytes(tmp_path, monkeypatch, often):
-    monkeypatch.setattr(skipgram, "_BLOCK_TOKENS", 40)
-    monkeypatch.setattr(skipgram, "_CHECKPOINT_TOKENS", 50 if often else 10**9)
+    monkeypatch.setattr(word2vec, "_BLOCK_TOKENS", 40)
+    monkeypatch.setattr(word2vec, "_CHECKPOINT_TOKENS", 50 if often else 10**9)
     whole = train(corpus(), settings())
 
     def kill(share: float, what: str) -> None:
@@ -149,7 +149,7 @@ def test_state_of_other_ngrams_is_refused(tmp_path):
 
 def test_pieces_are_hashed_as_unknown_words_are_composed():
     words = ["walked", "mäher", "a"]
-    pieces, borders = skipgram._pieces([w.encode() for w in words], settings(buckets=500))
+    pieces, borders = word2vec._pieces([w.encode() for w in words], settings(buckets=500))
     for i, word in enumerate(words):
         hashes = [ngram_hash(piece) % 500 for piece in ngram_pieces(word, 3, 6)]
         assert pieces[borders[i] : borders[i + 1]].tolist() == [i, *(3 + h for h in hashes)]
@@ -160,7 +160,7 @@ def test_a_known_word_is_the_mean_of_its_row_and_its_ngrams_in_every_language(tm
     for _ in range(10):
         collector.add([("en", ["die", "walked"]), ("de", ["mäher", "die", "die"])])
     found = collector.corpus(1, seed=1)
-    vectors, subwords = skipgram.train(
+    vectors, subwords = word2vec.train(
         found,
         settings(buckets=50),
         shuffle=True,

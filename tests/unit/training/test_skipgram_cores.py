@@ -8,7 +8,7 @@ import pytest
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels.skipgram import SkipGramJob, sigmoid, train_sentences
-from pmeans.training.skipgram import alias_table
+from pmeans.training.word2vec import alias_table
 
 N_WORDS, N_ROWS, WIDTH = 23, 40, 32
 

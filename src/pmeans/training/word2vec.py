@@ -29,8 +29,8 @@ from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_ngrams import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords
-from pmeans.training.trainer import Checkpoint, Progress
-from pmeans.types import Array, Floats, Ids, Ints
+from pmeans.training.trainer import Checkpoint
+from pmeans.types import Array, Floats, Ids, Ints, Progress
 
 LONGEST = 256
 """Longer sentences are cut: a word is composed of its subwords once a sentence."""

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pmeans import WordSpace, kernels, models, save_space
+from pmeans.building.build_file import Build
 from pmeans.cli.main import app
 from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import Subwords
-from pmeans.training.build import Build
 
 PAIRS = [
     ("the cat sat", "die katze sass"),

@@ -5,12 +5,12 @@ import pytest
 from typer.testing import CliRunner
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
+from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
 from pmeans.errors import InputError, LanguageError, PmeansError
 from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords
 from pmeans.training.corpus import PairFile
-from pmeans.training.extend import NewLanguage
 
 WORDS = {"en": ["dog", "house", "home", "runs", "42", "."], "de": ["hund", "haus", "rennt"]}
 VECTORS = [[4, 0], [0, 4], [8, 8], [-4, 2], [1, 3], [2, -2], [4, 1], [3, 5], [-4, 1]]

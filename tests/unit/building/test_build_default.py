@@ -9,10 +9,10 @@ import pytest
 
 import pmeans
 from pmeans import config, models, training
+from pmeans.building.build_file import CHECKSUMS, Build
 from pmeans.errors import StorageError
-from pmeans.training.build import CHECKSUMS, Build
 
-RECIPES = Path(__file__).parents[2] / "recipes"
+RECIPES = Path(__file__).parents[3] / "recipes"
 MAY_BE_SHIPPED = re.compile(
     r"public domain|CC0|CC BY( \d\.\d)?|CC BY-SA( \d\.\d)?|PDDL.*|MPL.*|WordNet licence"
 )

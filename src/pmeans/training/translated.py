@@ -27,8 +27,8 @@ from pmeans.training.lexicon import (
     read_dictionary,
     vectors_of,
 )
-from pmeans.training.trainer import Progress, space_beside
-from pmeans.types import Array, Floats, Ints
+from pmeans.training.trainer import space_beside
+from pmeans.types import Array, Floats, Ints, Progress
 
 _MULTIWORD = (" ", "_")
 

@@ -19,14 +19,14 @@ from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.lexicon import (
     AlignerState,
-    Other,
+    MappedLanguage,
     WordPairs,
     open_language,
     places,
     vectors_of,
 )
-from pmeans.training.trainer import Progress, space_beside
-from pmeans.types import Array, Floats, Ints
+from pmeans.training.trainer import space_beside
+from pmeans.types import Array, Floats, Ints, Progress
 
 
 class RowPairs(NamedTuple):
@@ -38,7 +38,7 @@ class RowPairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LanguageMap(ABC):
+class WordMap(ABC):
     """Languages mapped to a pivot by word pairs.
 
     Attributes:
@@ -51,7 +51,7 @@ class LanguageMap(ABC):
     method: ClassVar[str]
     name: str
     space: str
-    others: tuple[Other, ...]
+    others: tuple[MappedLanguage, ...]
     lang: str = field(default="en", kw_only=True)
 
     def beside(self, folder: Path) -> Self:

@@ -42,6 +42,8 @@ import numpy as np
 
 from pmeans import config, models
 from pmeans.align_fit import Fit
+from pmeans.building.card import Material, render
+from pmeans.building.fitting import fit_on_pairs
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
 from pmeans.recipe import Part, Recipe
@@ -50,11 +52,9 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.text import splitting
-from pmeans.training.card import Material, render
 from pmeans.training.corpus import PairFile
-from pmeans.training.fitting import fit_on_pairs
-from pmeans.training.trainer import Progress, space_beside
-from pmeans.types import Root, Tokenizer
+from pmeans.training.trainer import space_beside
+from pmeans.types import Progress, Root, Tokenizer
 
 CARD, CHECKSUMS = "MODEL.md", "SHA256SUMS"
 
