@@ -53,14 +53,14 @@ from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.text import splitting
 from pmeans.training.corpus import PairFile
-from pmeans.training.trainer import space_beside
+from pmeans.training.trainer import FilePath, FromFiles, SpaceRef
 from pmeans.types import Progress, Root, Tokenizer
 
 CARD, CHECKSUMS = "MODEL.md", "SHA256SUMS"
 
 
 @dataclass(frozen=True)
-class PackedPart(Part):
+class PackedPart(Part, FromFiles):
     """A part of a recipe, and how its space is packed.
 
     Attributes:
@@ -68,6 +68,7 @@ class PackedPart(Part):
         precision: How the vectors are stored; None as they are.
     """
 
+    space: SpaceRef
     words: int | None = None
     precision: Precision | None = None
 
@@ -89,7 +90,7 @@ class StoredFit(Fit):
 
 
 @dataclass(frozen=True)
-class Build:
+class Build(FromFiles):
     """What an encoder is made of.
 
     Attributes:
@@ -110,7 +111,7 @@ class Build:
     tokenizer: Tokenizer = "words"
     root: Root = "signed"
     align: StoredFit | None = None
-    card: str | None = None
+    card: FilePath | None = None
     materials: tuple[Material, ...] = ()
 
     def __post_init__(self) -> None:
@@ -128,13 +129,7 @@ class Build:
         """Read a build file; its paths are relative to it, and its name is that of the file."""
         mapping = config.read_toml(path)
         read = config.build(cls, {"name": Path(path).stem} | mapping, str(path))
-        folder = Path(path).resolve().parent
-        return replace(
-            read,
-            parts=tuple(replace(p, space=space_beside(folder, p.space)) for p in read.parts),
-            texts=tuple(file.beside(folder) for file in read.texts),
-            card=read.card and str(folder / read.card),
-        )
+        return read.beside(Path(path).resolve().parent)
 
     def encoder(self, progress: Progress) -> PowerMeanEncoder:
         """Pack the spaces and fit the rest."""

@@ -7,14 +7,14 @@ space of several languages, pair files with two languages tie them together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import WordPairFile, gather
 from pmeans.training.specialise import Objective
-from pmeans.training.trainer import space_beside
+from pmeans.training.trainer import SpaceRef
 from pmeans.types import Progress
 
 
@@ -31,19 +31,10 @@ class AttractRepel(Objective):
     """
 
     name: str
-    space: str
+    space: SpaceRef
     attract: tuple[WordPairFile, ...]
     repel: tuple[WordPairFile, ...] = ()
     without: tuple[WordPairFile, ...] = ()
-
-    def beside(self, folder: Path) -> AttractRepel:
-        """Return the same trainer with its relative paths taken from a folder."""
-        attract, repel, without = (
-            tuple(file.beside(folder) for file in files)
-            for files in (self.attract, self.repel, self.without)
-        )
-        space = space_beside(folder, self.space)
-        return replace(self, space=space, attract=attract, repel=repel, without=without)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Return the specialised space; the same bytes for the same seed and material."""

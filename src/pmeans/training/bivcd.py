@@ -15,12 +15,11 @@ has, which keeps far words apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 from pmeans.errors import InputError
-from pmeans.spaces.space import WordSpace
 from pmeans.training import word2vec
 from pmeans.training.corpus import PairFile, TextFile, words
 from pmeans.types import Progress
@@ -53,33 +52,19 @@ class LanguageText(TextFile):
 
 
 @dataclass(frozen=True)
-class Bivcd(word2vec.Settings):
+class Bivcd(word2vec.SkipGram):
     """Train a space of two or more languages on pairs of sentences, with the inherited settings.
 
     Attributes:
-        name: What recipes will call the space.
         pairs: The files of pairs.
-        licence: The terms of the material, if they should be kept with the space.
         texts: Files of running text that is trained on as well.
     """
 
-    name: str
+    shuffle = True
     pairs: tuple[PairFile, ...]
-    licence: str = ""
     texts: tuple[LanguageText, ...] = ()
 
-    def beside(self, folder: Path) -> Bivcd:
-        """Return the same trainer with its relative paths taken from a folder."""
-        return replace(
-            self,
-            pairs=tuple(file.beside(folder) for file in self.pairs),
-            texts=tuple(file.beside(folder) for file in self.texts),
-        )
-
-    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
-        """Train, from the beginning or from a checkpoint."""
-        self._check()
-        collector = word2vec.Collector()
+    def _collect(self, collector: word2vec.Collector, progress: Progress) -> tuple[str, str]:
         used: set[str] = set()
         for file in self.pairs:
             progress(0.0, f"reading {Path(file.path).name}")
@@ -91,21 +76,11 @@ class Bivcd(word2vec.Settings):
             progress(0.0, f"reading {Path(text.path).name}")
             for piece in text.pieces():
                 collector.add([(text.lang, piece)])
-        corpus = collector.corpus(self.min_count, self.seed)
-        vectors, subwords = word2vec.train(
-            corpus, self, shuffle=True, progress=progress, checkpoint=checkpoint
-        )
         files = ", ".join(Path(file.path).name for file in self.pairs)
         named = ", ".join(sorted(used - {""}))
         texts = "".join(f", {Path(text.path).name}" for text in self.texts)
-        return WordSpace.from_words(
-            self.name,
-            corpus.words,
-            vectors,
-            subwords=subwords,
-            source=f"BIVCD on {files}" + (f" ({named})" if named else "") + texts,
-            licence=self.licence or f"terms of its material: {named or files}{texts}",
-        )
+        source = f"BIVCD on {files}" + (f" ({named})" if named else "") + texts
+        return source, f"{named or files}{texts}"
 
     def _check(self) -> None:
         if not self.pairs:

@@ -10,8 +10,7 @@ made by hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,11 +18,12 @@ from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import read_lines
+from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Ints
 
 
 @dataclass(frozen=True)
-class WordPairFile:
+class WordPairFile(FromFiles):
     """A file of word pairs.
 
     Attributes:
@@ -31,7 +31,7 @@ class WordPairFile:
         languages: The language of both columns, or that of each.
     """
 
-    path: str
+    path: FilePath
     languages: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -39,10 +39,6 @@ class WordPairFile:
             raise ConfigError(
                 f"{self.path}: languages {list(self.languages)}; name one for both columns, or two."
             )
-
-    def beside(self, folder: Path) -> WordPairFile:
-        """Return the same file with its relative path taken from a folder."""
-        return replace(self, path=str(folder / self.path))
 
     def read(self) -> list[tuple[str, str]]:
         """Return the pairs of words, in the order of the file."""

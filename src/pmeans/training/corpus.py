@@ -15,15 +15,16 @@ import gzip
 import lzma
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.text import tokenize
+from pmeans.training.trainer import FilePath, FromFiles
 
 Portion = Literal["train", "dev", "test"]
 
@@ -49,7 +50,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class PairFile:
+class PairFile(FromFiles):
     """A file of sentence pairs, and what is taken of it.
 
     Attributes:
@@ -60,7 +61,7 @@ class PairFile:
         limit: At most this many pairs to train on, drawn at random.
     """
 
-    path: str
+    path: FilePath
     first: str
     second: str
     sources: tuple[str, ...] = ()
@@ -71,10 +72,6 @@ class PairFile:
             raise InputError(f"{self.path}: both sides are {self.first!r}.")
         if self.limit is not None and self.limit < 1:
             raise InputError(f"{self.path}: limit must be at least 1, not {self.limit}.")
-
-    def beside(self, folder: Path) -> PairFile:
-        """Return the same with a relative path taken from a folder."""
-        return replace(self, path=str(folder / self.path))
 
     def read(self, seed: int = 0) -> dict[Portion, list[Pair]]:
         """Read the pairs, those of each part in their order; the seed draws within a limit."""
@@ -98,7 +95,7 @@ class PairFile:
 
 
 @dataclass(frozen=True)
-class TextFile:
+class TextFile(FromFiles):
     """A file of running text.
 
     Attributes:
@@ -106,12 +103,8 @@ class TextFile:
         wrapped: Whether lines end at the margin, amid a sentence; then line ends are ignored.
     """
 
-    path: str
+    path: FilePath
     wrapped: bool = False
-
-    def beside(self, folder: Path) -> Self:
-        """Return the same with a relative path taken from a folder."""
-        return replace(self, path=str(folder / self.path))
 
     def sentences(self, lang: str, longest: int, limit: int | None = None) -> Iterator[list[str]]:
         """Yield the words of one line after the other.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile, read_lines, words
-from pmeans.training.trainer import Checkpoint, space_beside
+from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef
 from pmeans.types import Array, Ints, Progress
 
 ITERATIONS = 5
@@ -37,7 +37,7 @@ class WordPairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MappedLanguage:
+class MappedLanguage(FromFiles):
     """A language that is mapped to the pivot, and what the map is learned from.
 
     Attributes:
@@ -47,19 +47,10 @@ class MappedLanguage:
         text: Pairs of sentences to be aligned, the pivot first.
     """
 
-    space: str
+    space: SpaceRef
     lang: str
-    files: tuple[str, ...] = ()
+    files: tuple[FilePath, ...] = ()
     text: PairFile | None = None
-
-    def beside(self, folder: Path) -> MappedLanguage:
-        """Return the same with relative paths taken from a folder."""
-        return replace(
-            self,
-            space=space_beside(folder, self.space),
-            files=tuple(str(folder / file) for file in self.files),
-            text=self.text and self.text.beside(folder),
-        )
 
     def pairs(self, pivot: str, state: AlignerState, progress: Progress) -> WordPairs:
         """Return the word pairs: dictionary entries count 1, aligned words as often as linked."""

@@ -6,7 +6,7 @@ but the space is needed; the objective is that of Attract-Repel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, clean, rows_of
 from pmeans.training.rules import MORPHOLOGY
 from pmeans.training.specialise import Objective
-from pmeans.training.trainer import space_beside
+from pmeans.training.trainer import SpaceRef
 from pmeans.types import Ints, Progress
 
 
@@ -32,7 +32,7 @@ class MorphFit(Objective):
     """
 
     name: str
-    space: str
+    space: SpaceRef
     languages: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -40,10 +40,6 @@ class MorphFit(Objective):
         for lang in self.languages:
             if lang not in MORPHOLOGY:
                 raise ConfigError(f"no morphology of {lang!r}; there is {', '.join(MORPHOLOGY)}.")
-
-    def beside(self, folder: Path) -> MorphFit:
-        """Return the same trainer with its relative paths taken from a folder."""
-        return replace(self, space=space_beside(folder, self.space))
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Return the specialised space; the same bytes for the same seed and material."""

@@ -22,11 +22,9 @@ Sentence means are kept as float32: 350,000 pairs of 300 columns take 0.8 GB.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
@@ -37,7 +35,7 @@ from pmeans.training import sentences
 from pmeans.training.corpus import PairFile, Portion
 from pmeans.training.sentences import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
-from pmeans.training.trainer import Checkpoint
+from pmeans.training.trainer import Checkpoint, FromFiles, SpaceRef
 from pmeans.types import Array, Floats, Ints, Progress
 
 BATCH = 128
@@ -47,7 +45,7 @@ LARGEST = 1e15
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(FromFiles):
     """Project the languages of one or several spaces into a common one.
 
     Attributes:
@@ -65,7 +63,7 @@ class Projection:
     """
 
     name: str
-    spaces: tuple[str, ...]
+    spaces: tuple[SpaceRef, ...]
     pairs: tuple[PairFile, ...]
     pivot: str = "en"
     dim: int | None = None
@@ -86,17 +84,6 @@ class Projection:
             value = getattr(self, key)
             if value is not None and not least <= value <= LARGEST:
                 raise ConfigError(f"projection {self.name!r}: {key} = {value} is not usable.")
-
-    def beside(self, folder: Path) -> Self:
-        """Return the same trainer with its relative paths taken from a folder."""
-        return replace(
-            self,
-            spaces=tuple(
-                str(folder / space) if os.sep in space or space.endswith(".safetensors") else space
-                for space in self.spaces
-            ),
-            pairs=tuple(file.beside(folder) for file in self.pairs),
-        )
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train on sentences and map the words.

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import Precision
-from pmeans.training.trainer import space_beside
+from pmeans.training.trainer import FromFiles, SpaceRef
 from pmeans.types import Array, Floats, Progress
 
 _ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
@@ -204,7 +204,7 @@ def parse_step(step: str) -> tuple[str, int]:
 
 
 @dataclass(frozen=True)
-class Repair:
+class Repair(FromFiles):
     """Fill a space's gaps, then run steps over its vectors.
 
     Attributes:
@@ -218,8 +218,8 @@ class Repair:
     """
 
     name: str
-    space: str
-    fill: str | None = None
+    space: SpaceRef
+    fill: SpaceRef | None = None
     steps: tuple[str, ...] = ()
     by_language: bool = False
     ridge: float = 0.01
@@ -231,11 +231,6 @@ class Repair:
             parse_step(step)
         if not 0 <= self.ridge < np.inf:
             raise ConfigError(f"ridge = {self.ridge} must not be negative.")
-
-    def beside(self, folder: Path) -> Self:
-        """Return the same trainer with its relative paths taken from a folder."""
-        other = self.fill and space_beside(folder, self.fill)
-        return replace(self, space=space_beside(folder, self.space), fill=other)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Repair the space; the checkpoint is not used."""

@@ -4,20 +4,57 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Annotated, Any, Literal, Protocol, Self, get_args, get_type_hints
 
 from pmeans.errors import StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Progress
 
+Role = Literal["file", "space"]
+FilePath = Annotated[str, "file"]
+"""The type of a field that names a file."""
+SpaceRef = Annotated[str, "space"]
+"""The type of a field that names a word space: an installed one, its file, or what makes it."""
 
-def space_beside(folder: Path, space: str) -> str:
-    """Take a relative path of a space from a folder; the name of an installed space stays."""
-    is_path = "/" in space or space.endswith(".safetensors")
-    return str(folder / Path(space).expanduser()) if is_path else space
+
+class FromFiles:
+    """A dataclass of which some fields, also of dataclasses within, name files and spaces."""
+
+    def renamed(self, change: Callable[[str, Role], str]) -> Self:
+        """Return the same with every name of a file or space replaced."""
+        hints = get_type_hints(type(self), include_extras=True)
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        values = {name: _renamed(getattr(self, name), hints[name], change) for name in names}
+        return replace(self, **values)  # type: ignore[type-var]
+
+    def beside(self, folder: Path) -> Self:
+        """Return the same with relative paths taken from a folder; installed spaces stay."""
+
+        def moved(name: str, role: Role) -> str:
+            is_path = role == "file" or is_space_path(name)
+            return str(folder / Path(name).expanduser()) if is_path else name
+
+        return self.renamed(moved)
+
+
+def _renamed(value: Any, hint: Any, change: Callable[[str, Role], str]) -> Any:
+    if isinstance(value, FromFiles):
+        return value.renamed(change)
+    if isinstance(value, tuple):
+        return tuple(_renamed(each, get_args(hint)[0], change) for each in value)
+    # The hint itself, or what a value may be besides None.
+    roles = [getattr(each, "__metadata__", ()) for each in (hint, *get_args(hint))]
+    role = next((found[0] for found in roles if found), None)
+    return change(value, role) if role and value is not None else value
+
+
+def is_space_path(name: str) -> bool:
+    """Return whether a name of a space is a path, and not that of an installed one."""
+    return "/" in name or Path(name.partition("#")[0]).suffix in (".safetensors", ".toml")
 
 
 class Checkpoint:
@@ -72,7 +109,10 @@ class Trainer(Protocol):
         """What the trained space will be called."""
 
     def beside(self, folder: Path) -> Self:
-        """Return the same trainer with its relative paths taken from a folder."""
+        """As in `FromFiles`."""
+
+    def renamed(self, change: Callable[[str, Role], str]) -> Self:
+        """As in `FromFiles`."""
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint.

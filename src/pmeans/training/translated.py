@@ -9,7 +9,7 @@ is random, and no state is kept but the aligner's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -27,14 +27,14 @@ from pmeans.training.lexicon import (
     read_dictionary,
     vectors_of,
 )
-from pmeans.training.trainer import space_beside
+from pmeans.training.trainer import FilePath, FromFiles, SpaceRef
 from pmeans.types import Array, Floats, Ints, Progress
 
 _MULTIWORD = (" ", "_")
 
 
 @dataclass(frozen=True)
-class Dictionary:
+class Dictionary(FromFiles):
     """A language put into the space of another by its translations.
 
     Attributes:
@@ -51,21 +51,12 @@ class Dictionary:
     """
 
     name: str
-    space: str
+    space: SpaceRef
     lang: str
-    files: tuple[str, ...] = ()
+    files: tuple[FilePath, ...] = ()
     text: PairFile | None = None
     pivot: str = "en"
     weights: Literal["uniform", "frequency", "alignment"] = "uniform"
-
-    def beside(self, folder: Path) -> Dictionary:
-        """Return the same trainer with its relative paths taken from a folder."""
-        return replace(
-            self,
-            space=space_beside(folder, self.space),
-            files=tuple(str(folder / file) for file in self.files),
-            text=self.text and self.text.beside(folder),
-        )
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Average the translations of every word of the language."""

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,8 +30,8 @@ from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_ngrams import compose_known, ngram_buckets
-from pmeans.spaces.space import Subwords
-from pmeans.training.trainer import Checkpoint
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.training.trainer import Checkpoint, FromFiles
 from pmeans.types import Array, Floats, Ids, Ints, Progress
 
 LONGEST = 256
@@ -41,7 +43,7 @@ _CHECKPOINT_TOKENS = 40_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(FromFiles):
     """How to train; the trainers inherit these fields, and some have defaults of their own.
 
     Attributes:
@@ -162,6 +164,46 @@ class Collector:
         return Corpus(words, counts[order], *_shuffled(kept, lengths, seed))
 
 
+@dataclass(frozen=True)
+class SkipGram(Settings, ABC):
+    """What trainers by skip-gram have in common.
+
+    Attributes:
+        name: What recipes will call the space.
+        licence: The terms of the material, if they should be kept with the space.
+    """
+
+    shuffle: ClassVar[bool]
+    name: str
+    licence: str = field(default="", kw_only=True)
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Train, from the beginning or from a checkpoint."""
+        self._check()
+        collector = Collector()
+        source, material = self._collect(collector, progress)
+        corpus = collector.corpus(self.min_count, self.seed)
+        vectors, subwords = train(
+            corpus, self, shuffle=self.shuffle, progress=progress, checkpoint=checkpoint
+        )
+        return WordSpace.from_words(
+            self.name,
+            corpus.words,
+            vectors,
+            subwords=subwords,
+            source=source,
+            licence=self.licence or f"terms of its material: {material}",
+        )
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse settings without material, before any is read."""
+
+    @abstractmethod
+    def _collect(self, collector: Collector, progress: Progress) -> tuple[str, str]:
+        """Read all sentences; return what the space is made by, and the names of its material."""
+
+
 def _shuffled(ids: Ids, lengths: Ints, seed: int) -> tuple[Ids, Ints]:
     """Put sentences in random order, and cut those that are too long."""
     rank = np.empty(len(lengths), dtype=np.int64)
@@ -274,7 +316,7 @@ def _check_finite(vectors: Floats, settings: Settings) -> None:
 
 def _identity(corpus: Corpus, settings: Settings, shuffle: bool) -> object:
     # A trainer is more than its settings: what it is called, and where its files lie.
-    values = [getattr(settings, field.name) for field in fields(Settings)]
+    values = [getattr(settings, each.name) for each in fields(Settings)]
     material = hashlib.sha256(repr(corpus.words).encode("utf-8", "surrogatepass"))
     material.update(corpus.ids.tobytes())
     material.update(corpus.offsets.tobytes())

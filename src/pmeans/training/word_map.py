@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from pmeans.training.lexicon import (
     places,
     vectors_of,
 )
-from pmeans.training.trainer import space_beside
+from pmeans.training.trainer import FromFiles, SpaceRef
 from pmeans.types import Array, Floats, Ints, Progress
 
 
@@ -38,7 +38,7 @@ class RowPairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WordMap(ABC):
+class WordMap(FromFiles, ABC):
     """Languages mapped to a pivot by word pairs.
 
     Attributes:
@@ -50,14 +50,9 @@ class WordMap(ABC):
 
     method: ClassVar[str]
     name: str
-    space: str
+    space: SpaceRef
     others: tuple[MappedLanguage, ...]
     lang: str = field(default="en", kw_only=True)
-
-    def beside(self, folder: Path) -> Self:
-        """Return the same trainer with its relative paths taken from a folder."""
-        others = tuple(other.beside(folder) for other in self.others)
-        return replace(self, space=space_beside(folder, self.space), others=others)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Fit the map of each language, and put all languages into one space.
