@@ -23,7 +23,7 @@ from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training.corpus import PairFile, read_lines
-from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words, places, vectors_of
+from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
 from pmeans.training.translated import project, translations
 from pmeans.types import Progress
 
@@ -143,7 +143,7 @@ class NewLanguage:
         words, vectors = project(space, self.pivot, pairs)
         seen = set(words)
         signs = [word for word in filter(_is_sign, space.words(self.pivot)) if word not in seen]
-        same = vectors_of(space, self.pivot)[places(space, self.pivot, signs)]
+        same = space.rows(space.find(signs, self.pivot))
         added = WordSpace.from_words(
             space.name,
             {self.lang: [*words, *signs]},

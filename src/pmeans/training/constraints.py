@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pmeans.errors import ConfigError, FormatError, InputError
-from pmeans.kernels import index
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import read_lines
 from pmeans.training.trainer import FilePath, FromFiles
@@ -120,19 +119,7 @@ def _rows(space: WordSpace, files: Sequence[WordPairFile]) -> Ints:
     for file in files:
         columns = list(zip(*file.read(), strict=True))
         languages = (*file.languages, *file.languages)[:2]
-        sides = [
-            rows_of(space, words, lang) for words, lang in zip(columns, languages, strict=True)
-        ]
+        sides = [space.find(words, lang) for words, lang in zip(columns, languages, strict=True)]
         both = np.stack(sides, axis=1)
         found.append(both[(both >= 0).all(axis=1)])
     return np.concatenate(found)
-
-
-def rows_of(space: WordSpace, words: Sequence[str], lang: str) -> Ints:
-    """Return each word's row, or -1, with the space's treatment of case, (n,)."""
-    table = space.table(lang)
-    lowered = [word.lower() for word in words]
-    number = index.find(table, lowered if space.case == "lower" else words)
-    if space.case == "cased-then-lower":
-        number = np.where(number < 0, index.find(table, lowered), number)
-    return np.where(number < 0, -1, number + table.start)

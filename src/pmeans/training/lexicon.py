@@ -15,13 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.kernels import index
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile, read_lines, words
 from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef
-from pmeans.types import Array, Ints, Progress
+from pmeans.types import Array, Progress
 
 ITERATIONS = 5
 RAREST = 2
@@ -174,15 +173,3 @@ def vectors_of(space: WordSpace, lang: str) -> Array:
     """Return all vectors of a language, (n_words, dim)."""
     table = space.tables[lang]
     return space.rows(slice(table.start, table.start + len(table)))
-
-
-def places(space: WordSpace, lang: str, words: list[str]) -> Ints:
-    """Return where words stand among those of a language, or -1, (n,); case as the space has it."""
-    table = space.tables[lang]
-    if space.case == "lower":
-        return index.find(table, [word.lower() for word in words])
-    found = index.find(table, words)
-    if space.case == "cased-then-lower":
-        lowered = index.find(table, [word.lower() for word in words])
-        found = np.where(found < 0, lowered, found)
-    return found

@@ -14,7 +14,7 @@ import numpy as np
 from pmeans.errors import ConfigError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import Constraints, clean, rows_of
+from pmeans.training.constraints import Constraints, clean
 from pmeans.training.rules import MORPHOLOGY
 from pmeans.training.specialise import Objective
 from pmeans.training.trainer import SpaceRef
@@ -60,7 +60,7 @@ def morphological(space: WordSpace, languages: tuple[str, ...]) -> Constraints:
             (near, MORPHOLOGY[lang].attract(words)),
             (far, MORPHOLOGY[lang].repel(words)),
         ):
-            flat = rows_of(space, [word for pair in pairs for word in pair], lang)
+            flat = space.find([word for pair in pairs for word in pair], lang)
             found.append(flat.reshape(-1, 2))
     return clean(len(space), np.concatenate(near), np.concatenate(far), _NO_PAIRS)
 

@@ -23,7 +23,6 @@ from pmeans.training.lexicon import (
     WordPairs,
     aligned_words,
     open_language,
-    places,
     read_dictionary,
     vectors_of,
 )
@@ -120,7 +119,7 @@ def project(
     Returns:
         The second words as the space looks them up, and their vectors, (n_words, dim).
     """
-    rows = places(space, pivot, pairs.first)
+    rows = space.find(pairs.first, pivot)
     # Text is looked up word by word: a row for several would never be found.
     single = [not any(mark in word for mark in _MULTIWORD) for word in pairs.second]
     kept = np.flatnonzero((rows >= 0) & np.array(single, dtype=np.bool_))
@@ -134,7 +133,7 @@ def project(
         words.setdefault(word.lower() if space.case == "lower" else word, len(words))
         for word in (pairs.second[i] for i in kept.tolist())
     ]
-    rows, weights = rows[kept], pairs.weights[kept]
+    rows, weights = rows[kept] - space.tables[pivot].start, pairs.weights[kept]
     if by_rank:
         weights = weights / (rows + 1)
     owners = np.array(ids, dtype=np.int64)

@@ -22,7 +22,6 @@ from pmeans.training.lexicon import (
     MappedLanguage,
     WordPairs,
     open_language,
-    places,
     vectors_of,
 )
 from pmeans.training.trainer import FromFiles, SpaceRef
@@ -108,14 +107,17 @@ def _known(
     pairs: WordPairs, pivot: tuple[WordSpace, str], other: tuple[WordSpace, str]
 ) -> RowPairs:
     """Return the pairs whose two words have vectors."""
-    one, two = places(*pivot, pairs.first), places(*other, pairs.second)
+    (space, lang), (there, foreign) = pivot, other
+    one, two = space.find(pairs.first, lang), there.find(pairs.second, foreign)
     both = (one >= 0) & (two >= 0)
     if not both.any():
         raise InputError(
-            f"none of the {len(both):,} word pairs has both words in {pivot[0].name!r} "
-            f"({pivot[1]}) and {other[0].name!r} ({other[1]}). "
+            f"none of the {len(both):,} word pairs has both words in {space.name!r} "
+            f"({lang}) and {there.name!r} ({foreign}). "
             "Are the columns the other way round?"
         )
+    # Counted from the first word of the language.
+    one, two = one - space.tables[lang].start, two - there.tables[foreign].start
     return RowPairs(one[both], two[both], pairs.weights[both])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pmeans.errors import ConfigError, FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import WordPairFile, gather, rows_of
+from pmeans.training.constraints import WordPairFile, gather
 
 
 @pytest.fixture
@@ -87,4 +87,4 @@ def test_a_language_that_the_space_lacks_is_an_error(space, tmp_path):
 
 
 def test_rows_are_found_as_the_space_treats_case(space):
-    assert rows_of(space, ["Paris", "paris", "Big", "no"], "en").tolist() == [3, -1, 0, -1]
+    assert space.find(["Paris", "paris", "Big", "no"], "en").tolist() == [3, -1, 0, -1]
