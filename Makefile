@@ -20,32 +20,10 @@ $(STAMP): pyproject.toml constraints.txt $(NATIVE)
 demo: setup  ## train on English sentences, apply to German and French ones, write demo/report.html
 	$(BIN)/python -m demo
 
-# What `make default-model` trains on the way, and the data as the trainer files name it.
-SPACES = build/default
 PMEANS_DATA ?= ../shared/data
-# With more threads sums are added up in another order, which gives other bytes.
-ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-default-model: setup $(SPACES)/bivcd.safetensors $(SPACES)/specialised.safetensors  ## train the model in the package, from $PMEANS_DATA
-	$(ONE_THREAD) $(BIN)/pmeans build recipes/default.toml --out src/pmeans/default_model
-
-$(SPACES)/data: | $(STAMP)
-	mkdir -p $(SPACES) && ln -sfn "$(abspath $(PMEANS_DATA))" $@
-
-$(SPACES)/glove.safetensors: | $(SPACES)/data
-	$(BIN)/pmeans spaces convert $(SPACES)/data/vectors/glove-6b-100d.en.f16.npy --name glove --out $@
-
-$(SPACES)/%.safetensors: recipes/default/%.toml | $(SPACES)/data
-	$(ONE_THREAD) $(BIN)/pmeans train $< --out $@
-
-$(SPACES)/glove-de.safetensors $(SPACES)/glove-fr.safetensors: $(SPACES)/glove.safetensors
-
-$(SPACES)/glove-en-de-fr.safetensors: $(SPACES)/glove-de.safetensors $(SPACES)/glove-fr.safetensors
-	$(BIN)/pmeans spaces merge $^ --name glove-en-de-fr --out $@
-
-$(SPACES)/attracted.safetensors: $(SPACES)/glove-en-de-fr.safetensors
-
-$(SPACES)/specialised.safetensors: $(SPACES)/attracted.safetensors $(SPACES)/subword.safetensors
+default-model: setup  ## build the model in the package, and its spaces first, from $PMEANS_DATA
+	$(BIN)/pmeans build recipes/default.toml --out src/pmeans/default_model --data $(PMEANS_DATA)
 
 test: setup  ## run all tests
 	$(BIN)/python -m pytest

@@ -31,12 +31,14 @@ class Case:
         material: The file without which there is nothing to learn from.
         keeps: Whether it has a state to go on from, or begins anew because it is quick.
         kind: Which kind, where the name of the case is another.
+        learns: Whether there can be too little material.
     """
 
     toml: str
     material: str
     keeps: bool = True
     kind: str = ""
+    learns: bool = True
 
 
 _OTHER = """
@@ -46,6 +48,13 @@ lang = "de"
 """
 _TEXT = 'text = { path = "pairs.tsv", first = "en", second = "de" }'
 CASES = {
+    "convert": Case('file = "vectors.txt"', material="vectors.txt", keeps=False),
+    "merge": Case(
+        'spaces = ["en.safetensors", "both.safetensors"]',
+        material="both.safetensors",
+        keeps=False,
+        learns=False,
+    ),
     "bivcd": Case(
         """
         dim = 4
@@ -177,6 +186,7 @@ def write(folder):
     _lines(folder / "pairs.tsv", map("\t".join, zip(text["en"], text["de"], strict=True)))
     _lines(folder / "lexicon.tsv", map("\t".join, zip(WORDS["en"], WORDS["de"], strict=True)))
     _lines(folder / "antonyms.tsv", ["old\tnew", "happy\tunhappy"])
+    _lines(folder / "vectors.txt", ["walk 1 2 3", "dog 4 5 6", "cat 7 8 9"])
     for name, case in CASES.items():
         head = [f'kind = "{case.kind or name}"', f'name = "{name}"']
         _lines(folder / f"{name}.toml", [*head, case.toml])

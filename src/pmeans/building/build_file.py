@@ -7,7 +7,7 @@ A build file is a recipe, how each of its spaces is packed, and what is fitted::
     card = "default.md"
 
     [[parts]]
-    space = "../build/default/bivcd.safetensors"
+    space = "spaces/bivcd.toml"
     powers = [-inf, 1, inf]
     words = 30_000
     precision = "int8"
@@ -28,7 +28,8 @@ A build file is a recipe, how each of its spaces is packed, and what is fitted::
     use = "pairs of sentences"
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
-these are what they will be used with. The same files give the same bytes, on one thread of BLAS.
+these are what they will be used with. A part's space may be a trainer file, whose space is made
+first. The same files give the same bytes.
 """
 
 from __future__ import annotations
@@ -44,16 +45,18 @@ from pmeans import config, models
 from pmeans.align_fit import Fit
 from pmeans.building.card import Material, render
 from pmeans.building.fitting import fit_on_pairs
+from pmeans.building.graph import Graph, one_thread
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
-from pmeans.spaces.library import find_space
+from pmeans.spaces.library import data_home, find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.text import splitting
+from pmeans.training import templates
 from pmeans.training.corpus import PairFile
-from pmeans.training.trainer import FilePath, FromFiles, SpaceRef
+from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
 from pmeans.types import Progress, Root, Tokenizer
 
 CARD, CHECKSUMS = "MODEL.md", "SHA256SUMS"
@@ -125,10 +128,16 @@ class Build(FromFiles):
             )
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Build:
-        """Read a build file; its paths are relative to it, and its name is that of the file."""
-        mapping = config.read_toml(path)
-        read = config.build(cls, {"name": Path(path).stem} | mapping, str(path))
+    def from_toml(cls, path: str | Path, data: str | Path | None = None) -> Build:
+        """Read a build file; its paths are relative to it, and its name is that of the file.
+
+        Args:
+            path: The file.
+            data: What ``{data}`` stands for in it; `data_home` if None.
+        """
+        mapping = {"name": Path(path).stem} | config.read_toml(path)
+        mapping = templates.filled(mapping, {"data": str(data_home(data))}, str(path))
+        read = config.build(cls, mapping, str(path))
         return read.beside(Path(path).resolve().parent)
 
     def encoder(self, progress: Progress) -> PowerMeanEncoder:
@@ -138,8 +147,8 @@ class Build(FromFiles):
         packings: dict[str, PackedPart] = {}
         parts = []
         for i, part in enumerate(self.parts):
-            progress(i / (len(self.parts) + 1), f"packing {Path(part.space).stem}")
             space = find_space(part.space)
+            progress(i / (len(self.parts) + 1), f"packing {space.name}")
             packing = replace(part, powers=(1,))
             if packings.setdefault(space.name, packing) != packing:
                 raise ConfigError(
@@ -157,16 +166,26 @@ class Build(FromFiles):
         alignment = encoder.alignment.stored_as(self.align.precision)
         return PowerMeanEncoder(recipe, spaces, encoder.znorm, alignment)
 
-    def make(self, folder: str | Path, *, progress: Progress) -> dict[str, int]:
+    def make(
+        self, folder: str | Path, *, progress: Progress, graph: Graph | None = None
+    ) -> dict[str, int]:
         """Build the encoder and write it as a folder, with its card and its checksums.
+
+        Args:
+            folder: Where to.
+            progress: Told the share that is done.
+            graph: Makes the spaces that parts name by their trainer files.
 
         Returns:
             The number of bytes of each file, by its path within the folder.
         """
         written = _read(self.card) if self.card else ""
         # The folder comes first: one that cannot be written should not cost minutes of fitting.
-        with models.replacing(folder) as new:
-            encoder = self.encoder(progress)
+        with models.replacing(folder) as new, one_thread():
+            graph = graph or Graph()
+            plan, spaces = graph.resolved(self)
+            graph.make(spaces, progress=within(progress, 0, 2))
+            encoder = plan.encoder(within(progress, 1, 2))
             models.write(encoder, new)
             rendered = render(encoder, written, self.materials, _sizes(new))
             (new / CARD).write_text(rendered, encoding="utf-8")

@@ -108,4 +108,9 @@ def store(space: WordSpace, out: Path | None) -> None:
 
     path = out or path_of(space.name)
     save_space(space, path)
+    describe(space, path)
+
+
+def describe(space: WordSpace, path: Path) -> None:
+    """Say what a space is, and where."""
     say(f"{len(space):,} words, {space.dim} d {space.matrix.dtype}, in {path}.")

@@ -53,9 +53,9 @@ def extend(
         str, typer.Option(metavar="CODE", help="The model's language that is translated from.")
     ] = "en",
 ) -> None:
-    """Add a language to a model, from a dictionary, from pairs of sentences, or from both.
+    """Add a language to a model.
 
-    Its words become means of their translations' vectors. Pairs, or else a text, say how its
+    It is learned from a dictionary, from pairs of sentences, or from both. Its words become means of their translations' vectors. Pairs, or else a text, say how its
     sentences are spread. The model itself is not changed, and neither are its other languages.
     All files may be compressed (.gz, .bz2, .xz).
     """

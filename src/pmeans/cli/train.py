@@ -1,4 +1,4 @@
-"""``pmeans train``: make a word space from raw material."""
+"""``pmeans train``: make word spaces from raw material."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from pmeans.cli.console import progress, resumable
-from pmeans.cli.convert import Out, store
+from pmeans.cli.convert import Out, describe
+
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="What {data} in the files stands for.",
+        show_default="$PMEANS_DATA, or data beside the word spaces",
+    ),
+]
 
 
 def register(parent: typer.Typer) -> None:
@@ -16,35 +25,45 @@ def register(parent: typer.Typer) -> None:
     parent.command(epilog=_EXAMPLE)(train)
 
 
-_EXAMPLE = "\b\nExample:\n  pmeans train bivcd-en-de-fr.toml\n"
+_EXAMPLE = """\b
+Examples:
+  pmeans train recipes/spaces/bivcd.toml --data ../data
+  pmeans train recipes/spaces/cca.toml#bivcd-cca-de
+"""
 
 
 def train(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A TOML file: what to train, from what.")
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="TOML files: what to train, from what; FILE#NAME for one space of several.",
+        ),
     ],
     out: Out = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Where to keep what an interrupted training goes on from.",
-            show_default="beside the space",
-        ),
-    ] = None,
+    data: Data = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Train even what is made and has not changed.")
+    ] = False,
 ) -> None:
-    """Train a word space, and install it under its name.
+    """Make word spaces: from text, word pairs or other spaces.
 
-    After an interruption the same command goes on from the last checkpoint, and the space comes
-    out the same.
+    They are installed under their names. What they are made from is made first where a file names
+    it by its own file. After an interruption the same command goes on where it was, and the spaces
+    come out the same.
     """
-    from pmeans import training
+    from pmeans.building.graph import Graph, install
     from pmeans.spaces.library import path_of
+    from pmeans.spaces.store import open_space
 
-    trainer = training.from_toml(file)
-    target = out or path_of(trainer.name)
-    kept = checkpoint or target.with_name(f"{target.name}.training")
-    with resumable(), progress(trainer.name) as step:
-        space = trainer.train(progress=lambda share, text: step(share, 1, text), checkpoint=kept)
-    store(space, out)
-    kept.unlink(missing_ok=True)
+    graph = Graph(data)
+    nodes = graph.targets(files)
+    if out and len(nodes) > 1:
+        names = ", ".join(node.trainer.name for node in nodes)
+        raise typer.BadParameter(f"is for one space, and these are {names}.", param_hint="--out")
+    with resumable(), progress(Path(files[0]).stem) as step:
+        graph.make(nodes, progress=lambda share, text: step(share, 1, text), again=again)
+    for node in nodes:
+        target = out or path_of(node.trainer.name)
+        install(node, target)
+        describe(open_space(target), target)

@@ -32,6 +32,15 @@ def home() -> Path:
     return (cache if cache.is_absolute() else Path.home() / ".cache") / "pmeans" / "spaces"
 
 
+def data_home(given: str | Path | None = None) -> Path:
+    """Return the folder of data to train and measure on: given, ``$PMEANS_DATA``, or by the spaces.
+
+    Nothing says that it is there.
+    """
+    chosen = given or os.environ.get("PMEANS_DATA")
+    return Path(chosen).expanduser().absolute() if chosen else home().with_name("data")
+
+
 def installed() -> list[Path]:
     """Return the files of the installed spaces, sorted by name."""
     return sorted(home().glob(f"*{_SUFFIX}"))

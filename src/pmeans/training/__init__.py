@@ -1,19 +1,24 @@
 """Trainers: raw material in, a `WordSpace` out.
 
 A trainer is a frozen dataclass; its fields are the keys of its TOML file, and `kind` says which
-one is meant. `from_toml` reads one, `pmeans train FILE` runs it.
+one is meant. `read_trainers` reads a file, `pmeans.building.graph` makes what it needs first.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from pathlib import Path
 
 from pmeans import config
 from pmeans.errors import ConfigError, did_you_mean
+from pmeans.spaces.library import data_home
+from pmeans.training.templates import variants
 from pmeans.training.trainer import Trainer
 
 KINDS: dict[str, tuple[str, str]] = {
+    "convert": ("joined", "Convert"),
+    "merge": ("joined", "Merge"),
     "bivcd": ("bivcd", "Bivcd"),
     "fasttext": ("fasttext", "FastText"),
     "attract-repel": ("attract_repel", "AttractRepel"),
@@ -27,8 +32,13 @@ KINDS: dict[str, tuple[str, str]] = {
 """Module and class of each kind."""
 
 
-def from_toml(path: str | Path) -> Trainer:
-    """Read a trainer; its files are relative to the TOML file."""
+def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str, Trainer]:
+    """Read the trainers of a file, by the names of their spaces.
+
+    Args:
+        path: A TOML file; the files it names are relative to it.
+        data: What ``{data}`` stands for; `data_home` if None.
+    """
     content = config.read_toml(path)
     kind = content.pop("kind", None)
     if kind not in KINDS:
@@ -36,5 +46,23 @@ def from_toml(path: str | Path) -> Trainer:
         raise ConfigError(f"{path}: kind {kind!r} is none of {', '.join(KINDS)}.{near}")
     module, name = KINDS[kind]
     cls = getattr(importlib.import_module(f"pmeans.training.{module}"), name)
-    trainer: Trainer = config.build(cls, content, str(path))
-    return trainer.beside(Path(path).resolve().parent)
+    keys = [field.name for field in dataclasses.fields(cls)]
+    values = {"data": str(data_home(data))}
+    found: dict[str, Trainer] = {}
+    for variant in variants(content, keys, str(path), values):
+        trainer: Trainer = config.build(cls, variant, str(path))
+        if trainer.name in found:
+            raise ConfigError(
+                f"{path}: makes two spaces named {trainer.name!r}; what differs belongs into the "
+                "name, as in 'glove-{lang}'."
+            )
+        found[trainer.name] = trainer.beside(Path(path).resolve().parent)
+    return found
+
+
+def from_toml(path: str | Path) -> Trainer:
+    """Read the trainer of a file that makes one space."""
+    first, *others = read_trainers(path).values()
+    if others:
+        raise ConfigError(f"{path}: makes {1 + len(others)} spaces, and one is wanted.")
+    return first

@@ -14,12 +14,12 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import WordPairFile, gather
 from pmeans.training.specialise import Objective
-from pmeans.training.trainer import SpaceRef
+from pmeans.training.trainer import SpaceRef, Trainer
 from pmeans.types import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttractRepel(Objective):
+class AttractRepel(Objective, Trainer):
     """Specialise a space by pair files.
 
     Attributes:

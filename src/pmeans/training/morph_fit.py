@@ -17,12 +17,12 @@ from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, clean
 from pmeans.training.rules import MORPHOLOGY
 from pmeans.training.specialise import Objective
-from pmeans.training.trainer import SpaceRef
+from pmeans.training.trainer import SpaceRef, Trainer
 from pmeans.types import Ints, Progress
 
 
 @dataclass(frozen=True, kw_only=True)
-class MorphFit(Objective):
+class MorphFit(Objective, Trainer):
     """Specialise a space by the morphology of its languages.
 
     Attributes:

@@ -35,7 +35,7 @@ from pmeans.training import sentences
 from pmeans.training.corpus import PairFile, Portion
 from pmeans.training.sentences import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
-from pmeans.training.trainer import Checkpoint, FromFiles, SpaceRef
+from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Array, Floats, Ints, Progress
 
 BATCH = 128
@@ -45,7 +45,7 @@ LARGEST = 1e15
 
 
 @dataclass(frozen=True)
-class Projection(FromFiles):
+class Projection(Trainer):
     """Project the languages of one or several spaces into a common one.
 
     Attributes:

@@ -17,6 +17,7 @@ before it gave:
 - ``whiten``: the mean is taken away, and every direction gets variance 1, turned as little as
   possible (ZCA).
 - ``pca:K``: the K directions of largest variance become the columns.
+- ``scale:K``: rows become K times as long.
 - ``unit``: rows are scaled to length 1.
 
 All of it takes seconds: there is nothing for a checkpoint to keep.
@@ -38,7 +39,7 @@ from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import Precision
-from pmeans.training.trainer import FromFiles, SpaceRef
+from pmeans.training.trainer import SpaceRef, Trainer
 from pmeans.types import Array, Floats, Progress
 
 _ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
@@ -96,6 +97,11 @@ def pca(rows: Array, k: int) -> Affine:
     """Fit the map onto the ``k`` directions of largest variance, the largest first."""
     mean, covariance = _moments(rows)
     return _linear(mean, _directions(covariance)[1][:, :k])
+
+
+def scaled(rows: Array, k: int) -> Affine:
+    """Return the map that makes rows ``k`` times as long."""
+    return _linear(np.zeros(rows.shape[1]), k * np.eye(rows.shape[1]))
 
 
 def ridge(rows: Array, targets: Array, strength: float) -> Affine:
@@ -178,9 +184,10 @@ def transform(space: WordSpace, steps: Sequence[str], *, by_language: bool = Fal
         parts = [slice(t.start, t.start + len(t)) for t in space.tables.values()]
         mapped = []
         for part in parts if apart else [slice(None)]:
-            if len(rows[part]) <= k or len(rows[part]) < 2 or k > rows.shape[1]:
+            n, dim = rows[part].shape
+            if name != "scale" and (n <= k or n < 2 or k > dim):
                 raise InputError(
-                    f"step {step!r} is too much for {len(rows[part])} vectors of {rows.shape[1]} "
+                    f"step {step!r} is too much for {n} vectors of {dim} "
                     f"columns in {space.name!r}; take a larger space or leave the step out."
                 )
             fitted = _FITS[name](rows[part], k)
@@ -196,7 +203,7 @@ def parse_step(step: str) -> tuple[str, int]:
     name, colon, number = step.partition(":")
     if name not in (*_FITS, "unit"):
         raise ConfigError(f"unknown step {step!r}.{did_you_mean(name, [*_FITS, 'unit'])}")
-    wants = name in ("remove-top", "pca")
+    wants = name in ("remove-top", "scale", "pca")
     if bool(colon) != wants or (wants and not (number.isdecimal() and int(number) > 0)):
         shown = f"{name}:K with a whole number K > 0" if wants else name
         raise ConfigError(f"step {step!r}: write {shown}.")
@@ -204,7 +211,7 @@ def parse_step(step: str) -> tuple[str, int]:
 
 
 @dataclass(frozen=True)
-class Repair(FromFiles):
+class Repair(Trainer):
     """Fill a space's gaps, then run steps over its vectors.
 
     Attributes:
@@ -248,6 +255,7 @@ _FITS: dict[str, Callable[[Array, int], Affine]] = {
     "centre": lambda rows, _: centre(rows),
     "remove-top": remove_top,
     "whiten": lambda rows, _: whiten(rows),
+    "scale": scaled,
     "pca": pca,
 }
 

@@ -29,14 +29,14 @@ import numpy as np
 from pmeans.errors import ConfigError, InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints
-from pmeans.training.trainer import Checkpoint, FromFiles
+from pmeans.training.trainer import Checkpoint
 from pmeans.types import Floats, Ints, Progress
 
 _FIRST_ACCOUNT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objective(FromFiles):
+class Objective:
     """How strongly pairs pull, and for how long; the defaults are the paper's.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, get_args, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 from pmeans.errors import StorageError
 from pmeans.spaces.space import WordSpace
@@ -57,6 +58,11 @@ def is_space_path(name: str) -> bool:
     return "/" in name or Path(name.partition("#")[0]).suffix in (".safetensors", ".toml")
 
 
+def within(progress: Progress, part: int, parts: int) -> Progress:
+    """Return a progress that fills one of so many equal parts of another."""
+    return lambda share, words: progress((part + share) / parts, words)
+
+
 class Checkpoint:
     """The state of a training, in one file that is replaced whole.
 
@@ -101,19 +107,16 @@ class Checkpoint:
             self.path.unlink(missing_ok=True)
 
 
-class Trainer(Protocol):
-    """A frozen dataclass: what to train, from which files, with which settings."""
+class Trainer(FromFiles, ABC):
+    """A frozen dataclass: what to train, from which files, with which settings.
 
-    @property
-    def name(self) -> str:
-        """What the trained space will be called."""
+    Attributes:
+        name: What the trained space will be called.
+    """
 
-    def beside(self, folder: Path) -> Self:
-        """As in `FromFiles`."""
+    name: str
 
-    def renamed(self, change: Callable[[str, Role], str]) -> Self:
-        """As in `FromFiles`."""
-
+    @abstractmethod
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint.
 

@@ -26,14 +26,14 @@ from pmeans.training.lexicon import (
     read_dictionary,
     vectors_of,
 )
-from pmeans.training.trainer import FilePath, FromFiles, SpaceRef
+from pmeans.training.trainer import FilePath, SpaceRef, Trainer
 from pmeans.types import Array, Floats, Ints, Progress
 
 _MULTIWORD = (" ", "_")
 
 
 @dataclass(frozen=True)
-class Dictionary(FromFiles):
+class Dictionary(Trainer):
     """A language put into the space of another by its translations.
 
     Attributes:

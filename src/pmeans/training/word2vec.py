@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_ngrams import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.training.trainer import Checkpoint, FromFiles
+from pmeans.training.trainer import Checkpoint, Trainer
 from pmeans.types import Array, Floats, Ids, Ints, Progress
 
 LONGEST = 256
@@ -43,7 +43,7 @@ _CHECKPOINT_TOKENS = 40_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(FromFiles):
+class Settings:
     """How to train; the trainers inherit these fields, and some have defaults of their own.
 
     Attributes:
@@ -165,7 +165,7 @@ class Collector:
 
 
 @dataclass(frozen=True)
-class SkipGram(Settings, ABC):
+class SkipGram(Settings, Trainer):
     """What trainers by skip-gram have in common.
 
     Attributes:

@@ -7,7 +7,7 @@ cannot be meant are refused before minutes go into an alignment. No state is kep
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from pmeans.training.lexicon import (
     open_language,
     vectors_of,
 )
-from pmeans.training.trainer import FromFiles, SpaceRef
+from pmeans.training.trainer import SpaceRef, Trainer, within
 from pmeans.types import Array, Floats, Ints, Progress
 
 
@@ -37,7 +37,7 @@ class RowPairs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WordMap(FromFiles, ABC):
+class WordMap(Trainer):
     """Languages mapped to a pivot by word pairs.
 
     Attributes:
@@ -97,7 +97,7 @@ class WordMap(FromFiles, ABC):
         n = len(self.others)
         state = AlignerState(checkpoint, self, [other.text for other in self.others])
         for i, (other, space) in enumerate(zip(self.others, spaces[1:], strict=True)):
-            pairs = other.pairs(self.lang, state, _within(progress, i, n))
+            pairs = other.pairs(self.lang, state, within(progress, i, n))
             found = _known(pairs, (spaces[0], self.lang), (space, other.lang))
             progress((i + 1) / n, f"mapping {other.lang} by {len(found.weights):,} word pairs")
             yield found
@@ -119,8 +119,3 @@ def _known(
     # Counted from the first word of the language.
     one, two = one - space.tables[lang].start, two - there.tables[foreign].start
     return RowPairs(one[both], two[both], pairs.weights[both])
-
-
-def _within(progress: Progress, part: int, parts: int) -> Progress:
-    """Return a progress that fills one of so many equal parts of another."""
-    return lambda share, words: progress((part + share) / parts, words)

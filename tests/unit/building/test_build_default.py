@@ -2,16 +2,21 @@
 
 import hashlib
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pmeans
-from pmeans import config, models, training
+from pmeans import models
 from pmeans.building.build_file import CHECKSUMS, Build
 from pmeans.errors import StorageError
+from pmeans.training import read_trainers
+from pmeans.training.corpus import PairFile
+from pmeans.training.trainer import FromFiles, Trainer
 
+DATA = "/data"
 RECIPES = Path(__file__).parents[3] / "recipes"
 MAY_BE_SHIPPED = re.compile(
     r"public domain|CC0|CC BY( \d\.\d)?|CC BY-SA( \d\.\d)?|PDDL.*|MPL.*|WordNet licence"
@@ -71,34 +76,70 @@ def test_everything_the_default_model_is_made_of_may_be_shipped():
 def test_everything_the_default_model_is_made_of_is_listed():
     listed = {each.name for each in Build.from_toml(RECIPES / "default.toml").materials}
     used = set()
-    for path in [RECIPES / "default.toml", *sorted((RECIPES / "default").glob("*.toml"))]:
-        for table in _tables(config.read_toml(path)):
-            for file in [table.get("path", ""), *table.get("files", ())]:
-                if "/parallel/" in file:
-                    assert table["sources"], f"{path.name}: some sources may not be shipped"
-                    used.update(table["sources"])
-                    # Public domain in English and German alone.
-                    assert table["second"] == "de" or "bible" not in table["sources"]
-                elif "/mono/" in file:
-                    used.add(Path(file).name.split(".")[1])  # LANGUAGE.SOURCE.txt.xz
-                elif "/data/" in file:
-                    # LANGUAGES.KIND.SOURCE.ENDING
-                    used.add(Path(file).name.split(".")[2])
-    assert used <= listed
-    assert listed - used == {"glove-6b-100d"}  # which the Makefile converts
+    for settings in needed(Build.from_toml(RECIPES / "default.toml", DATA)):
+        if isinstance(settings, PairFile):
+            assert settings.sources, f"{settings.path}: some sources may not be shipped"
+            used.update(settings.sources)
+            # Public domain in English and German alone.
+            assert settings.second == "de" or "bible" not in settings.sources
+        for file in files_of(settings):
+            parts = Path(file).name.split(".")
+            if "/mono/" in file:
+                used.add(parts[1])  # LANGUAGE.SOURCE.txt.xz
+            elif "/lexicon/" in file:
+                used.add(parts[2])  # LANGUAGES.KIND.SOURCE.ENDING
+            elif "/vectors/" in file:
+                used.add(parts[0])  # SOURCE.LANGUAGE.ENDING
+    assert used == listed
 
 
-@pytest.mark.parametrize("path", sorted((RECIPES / "default").glob("*.toml")), ids=lambda p: p.stem)
-def test_the_spaces_of_the_default_model_are_trained_to_the_same_bytes(path):
-    trainer = training.from_toml(path)
-    assert trainer.name == path.stem
-    assert getattr(trainer, "threads", 1) == 1
+def test_the_spaces_of_the_default_model_are_trained_to_the_same_bytes():
+    build = Build.from_toml(RECIPES / "default.toml", DATA)
+    trainers = [each for each in needed(build) if isinstance(each, Trainer)]
+    assert {"bivcd", "subword", "specialised", "attracted", "glove"} <= {t.name for t in trainers}
+    assert {getattr(trainer, "threads", 1) for trainer in trainers} == {1}
 
 
-def _tables(value):
-    """Yield all tables within a TOML value."""
-    if isinstance(value, dict):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value:
-        if isinstance(inner, dict | list):
-            yield from _tables(inner)
+def test_every_trainer_file_can_be_read_and_each_space_has_one():
+    names = [n for p in (RECIPES / "spaces").glob("*.toml") for n in read_trainers(p, DATA)]
+    assert len(names) > 40
+    assert len(set(names)) == len(names)
+
+
+def test_what_trainer_and_build_files_name_is_there():
+    for path in [RECIPES / "default.toml", RECIPES / "default-large.toml"]:
+        assert list(needed(Build.from_toml(path, DATA)))
+    for path in (RECIPES / "spaces").glob("*.toml"):
+        for trainer in read_trainers(path, DATA).values():
+            assert list(needed(trainer))
+
+
+def needed(settings):
+    """Yield settings, what lies within them, and the trainers of the spaces that they name."""
+    yield settings
+    for value in (getattr(settings, field.name) for field in fields(settings)):
+        for inner in value if isinstance(value, tuple) else [value]:
+            if isinstance(inner, FromFiles):
+                yield from needed(inner)
+    for name in named(settings, "space"):
+        file, _, wanted = name.partition("#")
+        if file.endswith(".toml"):
+            trainers = read_trainers(file, DATA)
+            assert wanted or len(trainers) == 1, f"{name}: which of {', '.join(trainers)}?"
+            yield from needed(trainers[wanted or min(trainers)])
+
+
+def files_of(settings):
+    return named(settings, "file")
+
+
+def named(settings, wanted):
+    found = []
+
+    def see(name, role):
+        if role == wanted:
+            found.append(name)
+        return name
+
+    settings.renamed(see)
+    return found

@@ -42,26 +42,46 @@ def test_the_space_goes_where_it_was_asked_for(toml, tmp_path):
     assert pmeans.open_space(tmp_path / "x.safetensors").name == "r"
 
 
-def test_an_interruption_keeps_the_state_beside_the_space_and_says_how_to_go_on(
+def test_an_interruption_keeps_the_state_beside_the_made_space_and_says_how_to_go_on(
     toml, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(Repair, "train", interrupted)
     result = run(toml, "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 130
     assert result.stderr == "interrupted: run the same command again to go on from here.\n"
-    assert (tmp_path / "x.safetensors.training").exists()
+    assert [path.suffix for path in (tmp_path / "home" / "made").iterdir()] == [".training"]
 
 
-def test_the_state_goes_where_it_was_asked_for(toml, tmp_path, monkeypatch):
+def test_the_state_is_forgotten_once_the_space_is_kept(toml, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(Repair, "train", interrupted)
+        run(toml)
+    assert run(toml).exit_code == 0
+    assert [path.suffix for path in (tmp_path / "home" / "made").iterdir()] == [".safetensors"]
+
+
+def test_what_is_made_is_not_trained_again_unless_it_is_asked_for(toml, monkeypatch):
+    run(toml)
     monkeypatch.setattr(Repair, "train", interrupted)
-    run(toml, "--checkpoint", tmp_path / "state")
-    assert (tmp_path / "state").exists()
+    assert run(toml).exit_code == 0
+    assert run(toml, "--again").exit_code == 130
 
 
-def test_the_state_is_forgotten_once_the_space_is_kept(toml, tmp_path):
-    (tmp_path / "state").write_bytes(b"state")
-    assert run(toml, "--checkpoint", tmp_path / "state").exit_code == 0
-    assert not (tmp_path / "state").exists()
+def test_several_spaces_are_installed_at_once_and_one_of_them_by_its_name(toml, tmp_path):
+    toml.write_text(toml.read_text().replace('"r"', '"r-{n}"') + 'for = [{n = "1"}, {n = "2"}]')
+    assert run(toml).exit_code == 0
+    spaces = tmp_path / "home" / "spaces"
+    assert sorted(path.stem for path in spaces.iterdir()) == ["r-1", "r-2"]
+    (spaces / "r-1.safetensors").unlink()
+    assert run(f"{toml}#r-1", "--out", tmp_path / "x.safetensors").exit_code == 0
+    assert pmeans.open_space(tmp_path / "x.safetensors").name == "r-1"
+
+
+def test_one_place_for_several_spaces_is_refused(toml, tmp_path):
+    toml.write_text(toml.read_text().replace('"r"', '"r-{n}"') + 'for = [{n = "1"}, {n = "2"}]')
+    result = run(toml, "--out", tmp_path / "x.safetensors")
+    assert result.exit_code == 2
+    assert "is for one space, and these are r-1, r-2" in result.stderr
 
 
 def test_an_unknown_kind_is_one_line(toml):

@@ -73,7 +73,7 @@ def read_space(
             f"There are {', '.join(FORMATS)}."
         )
     space, report = FORMATS[format](
-        path, name=name or _stem(path), lang=lang, policy=policy, limit=limit
+        path, name=name or name_of(path), lang=lang, policy=policy, limit=limit
     )
     return (space if case is None else replace(space, case=case)), report
 
@@ -119,7 +119,8 @@ def _has_suffixes(lines: list[bytes]) -> bool:
     return 0 < 9 * len(words) <= 10 * n_with
 
 
-def _stem(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """Return what a space is called after its file: the name without its endings."""
     stem = path.name
     while stem.endswith(_ENDINGS):
         stem = stem[: stem.rindex(".")]

@@ -1,0 +1,250 @@
+"""The graph of spaces: what a space is made from is made first, and nothing is made twice.
+
+A trainer may name another trainer file in place of a space (``glove.toml``, or
+``glove.toml#glove-de`` where a file makes several), or a file of vectors, which is converted.
+
+Made spaces lie in one folder, each under its name and a hash of all it is made from: its settings,
+the content of its files and, by the same rule, its own spaces. What has changed has another name.
+So a space that is there is never stale, and what is stale is missing. The state of a training lies
+beside its space, so that an interrupted one goes on. The folder may be emptied at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pmeans.errors import ConfigError, StorageError, did_you_mean
+from pmeans.files import locked, replacing
+from pmeans.spaces.library import data_home, find_space, home, path_of
+from pmeans.spaces.readers import name_of
+from pmeans.spaces.readers.npy_words import words_path
+from pmeans.spaces.store import save_space
+from pmeans.training import read_trainers
+from pmeans.training.joined import Convert
+from pmeans.training.trainer import FromFiles, Role, Trainer, is_space_path, within
+from pmeans.types import Progress
+
+VERSION = 1
+"""To be raised when a trainer makes other numbers of the same settings and material."""
+
+S = TypeVar("S", bound=FromFiles)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A space to be made.
+
+    Attributes:
+        trainer: Makes it, with the files of made spaces in place of what makes them.
+        path: Where it lies once it is made.
+        inputs: The spaces that must be made before.
+    """
+
+    trainer: Trainer
+    path: Path
+    inputs: tuple[Node, ...]
+
+    def make(self, progress: Progress) -> None:
+        """Train the space, or go on where it was interrupted, and keep it."""
+        name, state = self.trainer.name, self.path.with_suffix(".training")
+        space = self.trainer.train(
+            progress=lambda share, words: progress(share, f"{name}: {words}"), checkpoint=state
+        )
+        save_space(space, self.path)
+        state.unlink(missing_ok=True)
+
+
+class Graph:
+    """Spaces by what they are made from."""
+
+    def __init__(self, data: str | Path | None = None, folder: Path | None = None) -> None:
+        """Begin without a node.
+
+        Args:
+            data: What ``{data}`` stands for in trainer files; `data_home` if None.
+            folder: Where made spaces are kept; ``made`` beside the installed ones if None.
+        """
+        self.data = data_home(data)
+        self.folder = folder or home().with_name("made")
+        self._nodes: dict[str, Node] = {}
+        self._underway: list[str] = []
+        self._digests: dict[Path, str] = {}
+
+    def targets(self, references: Iterable[str]) -> list[Node]:
+        """Return the spaces that trainer files make: all of a file, or the one named after ``#``.
+
+        Raises:
+            ConfigError: Two of them have the same name, or one is made from itself.
+        """
+        found: dict[str, Node] = {}
+        for reference in references:
+            for name in self._trainers(reference):
+                node = self.node(f"{reference.partition('#')[0]}#{name}")
+                if found.setdefault(name, node) != node:
+                    raise ConfigError(
+                        f"{reference}: another file makes a space named {name!r} as well."
+                    )
+        return list(found.values())
+
+    def node(self, reference: str) -> Node:
+        """Return the space that a trainer file, or a file of vectors, makes."""
+        trainers = self._trainers(reference)
+        (name, trainer), *others = trainers.items()
+        if others:
+            raise ConfigError(
+                f"{reference} makes {', '.join(trainers)}: name one, as in {reference}#{name}."
+            )
+        file = Path(reference.partition("#")[0]).resolve()
+        key = f"{file}#{name}"
+        if key in self._underway:
+            circle = [*self._underway[self._underway.index(key) :], key]
+            shown = " needs ".join(Path(each).name for each in circle)
+            raise ConfigError(f"a space cannot be made from itself: {shown}.")
+        if key not in self._nodes:
+            self._underway.append(key)
+            trainer, inputs = self.resolved(trainer)
+            path = path_of(f"{name}-{self._identity(trainer)}", self.folder)
+            self._nodes[key] = Node(trainer, path, inputs)
+            self._underway.pop()
+        return self._nodes[key]
+
+    def resolved(self, settings: S) -> tuple[S, tuple[Node, ...]]:
+        """Put the files of made spaces in place of what makes them; return these as well."""
+        inputs: dict[Path, Node] = {}
+
+        def made(name: str, role: Role) -> str:
+            if role == "file" or not is_space_path(name) or name.endswith(".safetensors"):
+                return name
+            node = self.node(name)
+            inputs[node.path] = node
+            return str(node.path)
+
+        return settings.renamed(made), tuple(inputs.values())
+
+    def make(self, nodes: Sequence[Node], *, progress: Progress, again: bool = False) -> list[str]:
+        """Make what is missing, in order.
+
+        Args:
+            nodes: What is wanted.
+            progress: Told the share that is done.
+            again: Whether these, but not what they need, are made although they are there.
+
+        Returns:
+            The names of the spaces that were made.
+        """
+        missing = list(_missing(nodes, again))
+        for i, node in enumerate(missing):
+            with one_thread(), _alone(node.path):
+                node.make(within(progress, i, len(missing)))
+        return [node.trainer.name for node in missing]
+
+    def _trainers(self, reference: str) -> dict[str, Trainer]:
+        file, _, wanted = reference.partition("#")
+        if Path(file).suffix != ".toml":
+            name = name_of(Path(reference))
+            return {name: Convert(name, reference)}
+        found = read_trainers(file, self.data)
+        if not wanted:
+            return found
+        if wanted not in found:
+            raise ConfigError(
+                f"{file} makes no space {wanted!r}.{did_you_mean(wanted, found)} "
+                f"It makes {', '.join(found)}."
+            )
+        return {wanted: found[wanted]}
+
+    def _identity(self, trainer: Trainer) -> str:
+        """Return a hash of everything that the trainer's space depends on."""
+
+        def told(name: str, role: Role) -> str:
+            path = Path(name)
+            if role == "space":
+                if path.parent == self.folder:
+                    return path.name  # has a hash of its own
+                path = Path(find_space(name).path)
+            return f"{path.name} {self._digest(path)}"
+
+        told_apart = (VERSION, type(trainer).__name__, trainer.renamed(told))
+        return hashlib.sha256(repr(told_apart).encode()).hexdigest()[:12]
+
+    def _digest(self, path: Path) -> str:
+        """Return a hash of a file's content, of what belongs to it, or of all files of a folder."""
+        if path not in self._digests:
+            files = sorted(path.rglob("*")) if path.is_dir() else [path]
+            files += [words_path(path)] if path.suffix == ".npy" else []
+            digest = hashlib.sha256()
+            for file in files:
+                if not file.is_dir():
+                    digest.update(self._content(file))
+            self._digests[path] = digest.hexdigest()
+        return self._digests[path]
+
+    def _content(self, path: Path) -> bytes:
+        try:
+            with open(path, "rb") as file:
+                return hashlib.file_digest(file, "sha256").digest()
+        except FileNotFoundError:
+            hint = ""
+            if path.is_relative_to(self.data):
+                hint = f" {{data}} is {str(self.data)!r}; $PMEANS_DATA names another folder."
+            raise StorageError(f"no file {str(path)!r}.{hint}") from None
+        except OSError as error:
+            raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+
+
+def install(node: Node, target: Path) -> None:
+    """Put a made space where it is wanted, without a second copy where the system allows it."""
+    if target.exists() and target.samefile(node.path):
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(node.path, temporary)
+        os.replace(temporary, target)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        with replacing(target) as file, open(node.path, "rb") as made:
+            shutil.copyfileobj(made, file)
+
+
+def _missing(nodes: Iterable[Node], again: bool = False) -> dict[Node, None]:
+    """Return the nodes that are not made, each after those that it needs."""
+    found: dict[Node, None] = {}
+    for node in nodes:
+        if again or not node.path.exists():
+            found |= _missing(node.inputs) | {node: None}
+    return found
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other processes from making the same space."""
+    lock = path.with_suffix(".lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = locked(lock)
+    except OSError as error:
+        raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
+    if held is None:
+        raise StorageError(f"another process is making {str(path)!r}; wait for it, and try again.")
+    with held:
+        try:
+            yield
+        finally:
+            lock.unlink()
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS to one thread: with more, sums are added up in another order, to other bytes."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
