@@ -27,9 +27,6 @@ Case = Literal["lower", "cased", "cased-then-lower"]
 Scope = Literal["none", "train", "all", "per_language"]
 Tokenizer = Literal["whitespace", "words"]
 
-Progress = Callable[[float, str], None]
-"""Called with the finished share, between 0 and 1, and a few words."""
-
 
 @dataclass(frozen=True)
 class WordTable:

@@ -163,8 +163,7 @@ class Build(FromFiles):
         encoder = fit_on_pairs(PowerMeanEncoder(recipe, spaces), self.texts, self.align)
         if self.align is None or encoder.alignment is None:
             return encoder
-        alignment = encoder.alignment.stored_as(self.align.precision)
-        return PowerMeanEncoder(recipe, spaces, encoder.znorm, alignment)
+        return encoder.replace(alignment=encoder.alignment.stored_as(self.align.precision))
 
     def make(
         self, folder: str | Path, *, progress: Progress, graph: Graph | None = None

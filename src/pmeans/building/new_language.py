@@ -73,7 +73,7 @@ class NewLanguage:
         words = self._translations(progress)
         progress(0.8, "averaging translations")
         spaces = {name: self._with_words(space, words) for name, space in encoder.spaces.items()}
-        grown = PowerMeanEncoder(encoder.recipe, spaces, encoder.znorm, encoder.alignment)
+        grown = encoder.replace(spaces=spaces)
         progress(0.9, "fitting")
         if encoder.recipe.znorm == "per_language":
             self._check_text(grown, sentences)
@@ -81,8 +81,7 @@ class NewLanguage:
         if encoder.alignment is None:
             return grown
         if not paired:
-            alignment = self._as_pivot(encoder.alignment)
-            return PowerMeanEncoder(grown.recipe, grown.spaces, grown.znorm, alignment)
+            return grown.replace(alignment=self._as_pivot(encoder.alignment))
         canonical = self.pivot in encoder.alignment.maps
         return grown.fit_alignment(
             {self.lang: ((pair.first, pair.second) for pair in paired)},
