@@ -57,7 +57,8 @@ def extend(
 
     It is learned from a dictionary, from pairs of sentences, or from both. Its words become means
     of their translations' vectors. Pairs, or else a text, say how its sentences are spread. The
-    model itself is not changed, and neither are its other languages. All files may be compressed (.gz, .bz2, .xz).
+    model itself is not changed, and neither are its other languages. All files may be compressed
+    (.gz, .bz2, .xz).
     """
     from pmeans.building.new_language import NewLanguage
     from pmeans.training.corpus import PairFile
