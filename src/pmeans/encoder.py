@@ -26,7 +26,7 @@ from pmeans.sentence_encoder import CHUNK, LONG_CHUNK, SentenceEncoder, by_langu
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, TokenBatch
-from pmeans.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
+from pmeans.znorm import SHARED, Moments, ZNorm, side_by_side
 
 
 class PowerMeanEncoder(SentenceEncoder):
@@ -202,7 +202,7 @@ class PowerMeanEncoder(SentenceEncoder):
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
                 rows = np.empty((len(which), self._width), dtype=np.float32)
                 found = self._find([texts[i] for i in which], code, None)
-                self._write(found, None, rows, None)
+                self._write(found, rows, None, None)
                 for moment, columns, part in zip(
                     parts, self._columns, self.recipe.parts, strict=True
                 ):
@@ -254,19 +254,13 @@ class PowerMeanEncoder(SentenceEncoder):
         n_threads: int | None,
         coverage: Coverage | None = None,
     ) -> None:
-        if self.recipe.znorm != "none" and self.znorm is None:
-            raise NotFittedError(
-                f"recipe {self.name!r} asks for z-norm ({self.recipe.znorm!r}), which has not been "
-                "fitted: encoder = encoder.fit_znorm(sentences, lang=...)."
-            )
         for code, which in by_language(texts, langs, self.language):
             whole = len(which) == len(texts)
             chosen = texts if whole else [texts[i] for i in which]
             found = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)
             straight = whole and self.alignment is None
             rows = out if straight else np.empty((len(which), self._width), dtype=np.float32)
-            statistics = self.znorm.for_language(code) if self.znorm else None
-            self._write(found, statistics, rows, n_threads)
+            self._write(found, rows, self._scales(code), n_threads)
             if self.alignment:
                 rows = self.alignment.apply(rows, code, out if whole else None, n_threads)
             if not whole:
@@ -284,15 +278,13 @@ class PowerMeanEncoder(SentenceEncoder):
         ``counted`` is the coverage that known and unknown words are entered in, and the places of
         the sentences there, (n_texts,).
         """
+        tables = []
         for space in self.spaces.values():
             space.check_whole()
-        tables = [
-            (space.table(lang), space.case, len(space) if counted else space.first_composed)
-            for space in self.spaces.values()
-        ]
-        way = splitting(self.recipe.tokenizer, lang)
+            numbered = len(space) if counted else space.first_composed
+            tables.append((space.table(lang), space.case, numbered))
+        batches = kernels.lookup(texts, tables, splitting(self.recipe.tokenizer, lang), n_threads)
         found = {}
-        batches = kernels.lookup(texts, tables, way, n_threads)
         for (name, space), batch in zip(self.spaces.items(), batches, strict=True):
             kept, vectors, made = space.compose(batch, lang)
             found[name] = kept, vectors
@@ -301,17 +293,30 @@ class PowerMeanEncoder(SentenceEncoder):
                 coverage.enter(name, which, batch, kept, made, len(space))
         return found
 
+    def _scales(self, lang: str) -> list[tuple[Floats, Floats]] | None:
+        """Return what each part's columns are shifted and multiplied by; None without z-norm."""
+        if self.recipe.znorm != "none" and self.znorm is None:
+            raise NotFittedError(
+                f"recipe {self.name!r} asks for z-norm ({self.recipe.znorm!r}), which has not been "
+                "fitted: encoder = encoder.fit_znorm(sentences, lang=...)."
+            )
+        if self.znorm is None:
+            return None
+        fitted = self.znorm.for_language(lang)
+        return [(fitted.mean[columns], fitted.factor[columns]) for columns in self._columns]
+
     def _write(
         self,
         found: Mapping[str, tuple[TokenBatch, Floats]],
-        statistics: Statistics | None,
         out: Floats,
+        scales: list[tuple[Floats, Floats]] | None,
         n_threads: int | None,
     ) -> None:
-        """Write the power means of every part, z-normed if there are statistics, (n, width)."""
-        for part, columns in zip(self.recipe.parts, self._columns, strict=True):
+        """Write the power means of every part, z-normed if there are scales, (n, width)."""
+        for k, (part, columns) in enumerate(zip(self.recipe.parts, self._columns, strict=True)):
             space = self.spaces[part.space]
             batch, vectors = found[part.space]
+            shift, factor = scales[k] if scales else (None, None)
             kernels.power_means(
                 space.matrix,
                 batch,
@@ -319,8 +324,8 @@ class PowerMeanEncoder(SentenceEncoder):
                 root=self.recipe.root,
                 scale=space.scale,
                 composed=vectors if len(vectors) else None,
-                shift=statistics.mean[columns] if statistics else None,
-                factor=statistics.factor[columns] if statistics else None,
+                shift=shift,
+                factor=factor,
                 out=out[:, columns],
                 n_threads=n_threads,
             )

@@ -25,6 +25,8 @@ from pmeans.tensors import decoded, file_of
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
 Mask = npt.NDArray[np.bool_]
+_NO_VECTORS: Floats = np.empty((0, 0), dtype=np.float32)
+_NO_WORDS: Mask = np.empty(0, dtype=np.bool_)
 _SAMPLE = 65536  # words that say which scripts a language is written in
 ANY_LANGUAGE = "mul"
 """Language code (ISO 639) of a space whose words are not told apart by language."""
@@ -194,9 +196,11 @@ class WordSpace:
         in a script of the language, or overflows.
 
         Returns:
-            The batch, with dropped words counted as unknown; the vectors, (n_unknown_words, dim);
-            and which of the unknown words got one, (n_unknown_words,).
+            The batch, with dropped words counted as unknown; the vectors, (n_unknown_words, dim),
+            or (0, 0) if there are none; and which unknown words got one, (n_unknown_words,).
         """
+        if not batch.unknown_words:
+            return batch, _NO_VECTORS, _NO_WORDS
         vectors, made = self._composed(batch.unknown_words, lang)
         if made.all():
             return batch, vectors, made
@@ -214,8 +218,8 @@ class WordSpace:
 
     def _composed(self, words: Sequence[str], lang: str) -> tuple[Floats, Mask]:
         """Return vectors of unknown words, (n, dim), and which of them are of use, (n,)."""
-        if self.subwords is None or not words:
-            return np.empty((0, self.dim), dtype=np.float32), np.zeros(len(words), dtype=np.bool_)
+        if self.subwords is None:
+            return _NO_VECTORS, np.zeros(len(words), dtype=np.bool_)
         sub, scripts = self.subwords, self._scripts(lang)
         vectors, counts = kernels.compose(words, sub.vectors, sub.minn, sub.maxn)
         # Every n-gram has a bucket: without this, those of any script on earth would say something.
