@@ -19,7 +19,7 @@ import pytest
 from misbehaving_server import CONTENT, Handler, Site
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.spaces import transfer
+from pmeans.spaces import http
 from pmeans.spaces.catalogue import Entry
 from pmeans.spaces.download import download, fetch
 from pmeans.spaces.space import WordSpace
@@ -28,7 +28,7 @@ from pmeans.spaces.store import open_space
 
 @pytest.fixture
 def site(monkeypatch):
-    monkeypatch.setattr(transfer, "_PAUSE", 0)
+    monkeypatch.setattr(http, "_PAUSE", 0)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.site = Site(url=f"http://127.0.0.1:{server.server_port}")
@@ -167,8 +167,8 @@ def test_a_busy_server_is_asked_again(site, entry, tmp_path):
 
 def test_pauses_double(site, entry, tmp_path, monkeypatch):
     pauses = []
-    monkeypatch.setattr(transfer, "_PAUSE", 1)
-    monkeypatch.setattr(transfer.time, "sleep", pauses.append)
+    monkeypatch.setattr(http, "_PAUSE", 1)
+    monkeypatch.setattr(http.time, "sleep", pauses.append)
     site.script = [{"status": 503}] * 3
     download(entry, tmp_path)
     assert pauses == [1, 2, 4]
@@ -226,8 +226,8 @@ def test_a_redirect_away_from_http_is_refused(site, entry, tmp_path, target):
 
 
 def test_a_redirect_from_https_to_http_is_refused():
-    with pytest.raises(transfer.UselessError, match="'http' is not followed"):
-        transfer._check_scheme("https://a.example/x", "http://a.example/x")
+    with pytest.raises(http.UselessError, match="'http' is not followed"):
+        http._check_scheme("https://a.example/x", "http://a.example/x")
 
 
 def test_a_url_that_is_not_http_is_refused(entry, tmp_path):

@@ -15,11 +15,9 @@ from typer.core import TyperGroup
 from pmeans._version import __version__
 from pmeans.cli import (
     build,
-    convert,
     embed,
     evaluate,
     explain,
-    export,
     extend,
     fit,
     measure,
@@ -66,8 +64,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 spaces.register(app)
-convert.register(spaces.app)
-export.register(spaces.app)
 measure.register(spaces.app)
 embed.register(app)
 search.register(app)

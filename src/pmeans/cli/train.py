@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pmeans.cli.console import progress, resumable
-from pmeans.cli.convert import Out, describe
+from pmeans.cli.spaces import Out, describe
 
 Data = Annotated[
     Path | None,

@@ -1,6 +1,6 @@
 """Fetch public word spaces: download, check, convert, install.
 
-`pmeans.spaces.transfer` moves the bytes, and says why it is not pooch. A file that was put into
+`pmeans.spaces.http` moves the bytes, and says why it is not pooch. A file that was put into
 the downloads by hand is taken like one that was downloaded, so all of this also works on a
 machine without a network.
 """
@@ -21,10 +21,10 @@ from pmeans.errors import FormatError, StorageError
 from pmeans.files import locked, replacing
 from pmeans.spaces import catalogue
 from pmeans.spaces.catalogue import Entry
+from pmeans.spaces.http import Progress, Transfer, UselessError
 from pmeans.spaces.library import home, path_of
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.spaces.store import save_space
-from pmeans.spaces.transfer import Progress, Transfer, UselessError
 
 
 def fetch(
