@@ -70,11 +70,11 @@ golden: setup  ## write the kept numbers of tests/golden/model again, after a ch
 	$(BIN)/python tests/golden/test_model.py
 
 tables: setup  ## render tables and figures of all results again
-	for absent in results/*/absent.json; do name=$$(basename $$(dirname $$absent)); \
+	for rows in results/*/rows.json; do name=$$(basename $$(dirname $$rows)); \
 	  $(BIN)/pmeans eval table experiments/$$name.toml --output results/$$name/table.md || exit 1; \
 	done
-	$(BIN)/python experiments/maps.py table
-	$(BIN)/python experiments/train_spaces.py results/spaces/costs.jsonl
+	$(BIN)/python studies/maps.py table
+	$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
 	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
 
 fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up

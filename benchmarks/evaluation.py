@@ -34,10 +34,10 @@ import torch
 
 import pmeans
 from pmeans import kernels
-from pmeans.evaluation import reference, tasks, torch_engine
+from pmeans.evaluation import oracle, tasks, torch_engine
+from pmeans.evaluation.dataset import Dataset, Rows
 from pmeans.evaluation.initial import glorot, linear
 from pmeans.evaluation.protocols import evaluate
-from pmeans.evaluation.types import Dataset, Rows
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ints
 
@@ -118,8 +118,8 @@ def complete(task: str, x: Floats, labels: Ints) -> str:
 
     def plain() -> list[float]:
         if known.protocol == "senteval-2018":
-            return [fit.test[""] for fit in reference.senteval_nested(x, labels).reported]
-        return [fit.test["en"] for fit in reference.ukp({"en": x}, labels, "en").reported]
+            return [fit.test[""] for fit in oracle.senteval_nested(x, labels).reported]
+        return [fit.test["en"] for fit in oracle.ukp({"en": x}, labels, "en").reported]
 
     def ours() -> list[float]:
         scores = evaluate(encoder, dataset, known.protocol, train_lang="en", test_langs=["en"])
@@ -136,15 +136,15 @@ def complete(task: str, x: Floats, labels: Ints) -> str:
 def inner_folds(task: str, x: Floats, labels: Ints, n_folds: int) -> Sample:
     """Return all penalties of the first inner folds of the first outer fold."""
     n_classes = int(labels.max()) + 1
-    outer = reference.stratified_folds(labels, 10, SEED)[0][0]
+    outer = oracle.stratified_folds(labels, 10, SEED)[0][0]
     groups, calls = [], []
-    for train, dev in reference.stratified_folds(labels[outer], 10, SEED)[:n_folds]:
+    for train, dev in oracle.stratified_folds(labels[outer], 10, SEED)[:n_folds]:
         train, dev = outer[train], outer[dev]
         first = linear(SEED, n_classes, DIM)
-        rates = (1e-3,) * len(reference.L2)
-        groups.append(group(x, labels, train, dev, SEED, 0, first, rates, reference.L2))
+        rates = (1e-3,) * len(oracle.L2)
+        groups.append(group(x, labels, train, dev, SEED, 0, first, rates, oracle.L2))
         parts = x[train], labels[train], (x[dev], labels[dev])
-        calls += [functools.partial(fit_senteval, *parts, n_classes, l2) for l2 in reference.L2]
+        calls += [functools.partial(fit_senteval, *parts, n_classes, l2) for l2 in oracle.L2]
     return Sample(f"{task}: {len(calls)} of 410", SENTEVAL, groups, calls)
 
 
@@ -155,9 +155,9 @@ def repetitions(task: str, x: Floats, labels: Ints, n: int) -> Sample:
     for i in range(n):
         rows = np.random.RandomState(i).permutation(len(labels))
         first = glorot(i, n_classes, DIM), np.full(n_classes, 0.1, np.float32)
-        train, dev, l2 = rows[2 * fifth :], rows[:fifth], (0.0,) * len(reference.RATES)
-        groups.append(group(x, labels, train, dev, i, len(labels), first, reference.RATES, l2))
-        calls += [functools.partial(fit_ukp, i, x, labels, rate) for rate in reference.RATES]
+        train, dev, l2 = rows[2 * fifth :], rows[:fifth], (0.0,) * len(oracle.RATES)
+        groups.append(group(x, labels, train, dev, i, len(labels), first, oracle.RATES, l2))
+        calls += [functools.partial(fit_ukp, i, x, labels, rate) for rate in oracle.RATES]
     return Sample(f"{task}: {len(calls)} of 250", UKP, groups, calls)
 
 
@@ -179,12 +179,12 @@ def group(
 def fit_senteval(
     x: Floats, labels: Ints, dev: tuple[Floats, Ints], n_classes: int, l2: float
 ) -> tuple[float, int]:
-    _, score, epochs = reference.fit_senteval(x, labels, n_classes, l2, SEED, dev)
+    _, score, epochs = oracle.fit_senteval(x, labels, n_classes, l2, SEED, dev)
     return score, epochs
 
 
 def fit_ukp(i: int, x: Floats, labels: Ints, rate: float) -> tuple[float, int]:
-    fit = reference.fit_ukp(i, {"en": x}, labels, "en", rate)
+    fit = oracle.fit_ukp(i, {"en": x}, labels, "en", rate)
     return fit.dev, fit.epochs
 
 

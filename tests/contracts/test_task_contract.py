@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from pmeans.evaluation import tasks
-from pmeans.evaluation.types import Dataset
+from pmeans.evaluation.dataset import Dataset
 
 # Counts of each class: of one part, or of train and test, or of train, dev and test.
 AM, AC = ([1357, 750, 1637, 3397],), ([339, 111],)
 SENTENCES, REVIEWS = ([3000, 3000],), ([1000, 1000], [1000, 1000])
 TREC = ([86, 1162, 1250, 1223, 835, 896], [9, 138, 94, 65, 81, 113])
+GENRES = ([167] * 10, [83] * 10)
 SST = ([29780, 37569], [428, 444], [912, 909])
 # A fingerprint that changes moves scores: say so in the changelog.
 GOLDEN = [
@@ -40,6 +41,18 @@ GOLDEN = [
     ("MPQA", "en", ([7294, 3312],), "6b8f913965cb"),
     ("TREC", "en", TREC, "1677149f2cd8"),
     ("SST", "en", SST, "cf7e2800ba85"),
+    ("XNLI-genre", "en", GENRES, "f8585ff0ea07"),
+    ("XNLI-genre", "de", GENRES, "e0ad998c504d"),
+    ("XNLI-genre", "fr", GENRES, "6521de66002e"),
+    ("XNLI-genre", "es", GENRES, "29ed8e000b81"),
+    ("XNLI-genre", "ru", GENRES, "3263225a2933"),
+]
+# Tasks without classes: sentences of each part.
+UNCLASSED = [
+    ("NTREX", "en", {"test": 1961}, "70e29dac3ba7"),
+    ("NTREX", "de", {"test": 1961}, "2cf333de7e34"),
+    ("STS", "en", {"first": 1500, "second": 1500}, "6ffbafdd726d"),
+    ("STS", "de", {"first": 1500, "second": 1500}, "4529bcdc0687"),
 ]
 
 
@@ -77,5 +90,24 @@ def test_rows_are_those_that_scores_were_computed_from(case):
     assert dataset.fingerprint(lang) == fingerprint
 
 
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "lang", "sizes", "fingerprint"), UNCLASSED)
+def test_tasks_without_classes_are_those_that_scores_were_computed_from(
+    data_dir, name, lang, sizes, fingerprint
+):
+    dataset = tasks.load(tasks.find(name), data_dir, [lang])
+    assert {part: len(rows) for part, rows in dataset.rows[lang].items()} == sizes
+    assert dataset.fingerprint(lang) == fingerprint
+    for rows in dataset.rows[lang].values():
+        assert all(s and " ".join(s.split()) == s for s in rows.sentences)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["NTREX", "STS", "XNLI-genre"])
+def test_every_language_of_a_parallel_task_has_the_same_rows(data_dir, name):
+    task = tasks.find(name)
+    assert tasks.load(task, data_dir, task.languages).languages == task.languages
+
+
 def test_every_task_is_under_contract():
-    assert {name for name, *_ in GOLDEN} == set(tasks.known())
+    assert {name for name, *_ in (*GOLDEN, *UNCLASSED)} == set(tasks.known())

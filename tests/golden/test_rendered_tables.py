@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pmeans.experiments.render import render
-from pmeans.experiments.table import Cell, Column, Group, Row, Table
+from pmeans.experiments.render import Column, Field, Row, Section, Table, render
 
 FOLDER = Path(__file__).parent / "tables"
 FORMATS = {"markdown": "md", "latex": "tex", "csv": "csv", "html": "html"}
@@ -21,47 +20,47 @@ COVERAGE = Table(
     "Known words, %",
     "encoder: word space",
     (Column("MR en"),),
-    (Group(None, (Row("mean: gn", (Cell(100 / 3),)),)),),
+    (Section(None, (Row("mean: gn", (Field(100 / 3),)),)),),
 )
 TABLE = Table(
     "Scores of <this> & that",
     "encoder",
     (Column("dim", 0), Column("MR_de"), Column("p", 4), Column("test")),
     (
-        Group(
+        Section(
             "The paper's",
             (
                 Row(
                     "[-inf, 1, inf]",
                     (
-                        Cell(900.0),
-                        Cell(200 / 3, 65.0, 68.0, 4.96, 66.7, -0.04, bold=True),
-                        Cell(0.00001),
-                        Cell(text="t-test"),
+                        Field(900.0),
+                        Field(200 / 3, 65.0, 68.0, 4.96, 66.7, -0.04, bold=True),
+                        Field(0.00001),
+                        Field(text="t-test"),
                     ),
                 ),
                 Row(
                     "gone",
-                    (Cell(), Cell(published=70.25, published_gap=5.0), Cell(), Cell()),
+                    (Field(), Field(published=70.25, published_gap=5.0), Field(), Field()),
                     note="needs 50% of {it} | all\nof it",
                 ),
             ),
         ),
-        Group(
+        Section(
             "Others",
             (
                 Row(
                     r"a_b & <c> 100% $x$ #1 ~^\ *y*",
                     (
-                        Cell(300.0),
-                        Cell(70.0, published=71.0, note="in-language: not run yet"),
-                        Cell(0.5),
-                        Cell(note="not comparable"),
+                        Field(300.0),
+                        Field(70.0, published=71.0, note="in-language: not run yet"),
+                        Field(0.5),
+                        Field(note="not comparable"),
                     ),
                 ),
                 Row(
                     "lower",
-                    (Cell(300.0), Cell(-0.04), Cell(1.0), Cell(note="not comparable")),
+                    (Field(300.0), Field(-0.04), Field(1.0), Field(note="not comparable")),
                 ),
             ),
         ),

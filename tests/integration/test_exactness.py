@@ -10,12 +10,12 @@ import pytest
 
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.evaluation import reference, tasks
+from pmeans.evaluation import oracle, tasks
+from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.protocols import evaluate, senteval, ukp
-from pmeans.evaluation.protocols.training import Job, Trainer
+from pmeans.evaluation.protocol import Job, Trainer
+from pmeans.evaluation.protocols import evaluate, senteval_2018, ukp_subsample
 from pmeans.evaluation.splits import stratified_folds
-from pmeans.evaluation.types import Dataset, Rows
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.readers import read_space
 
@@ -51,9 +51,9 @@ def agreement(ours, theirs):
 def test_the_subsamples_of_ac_agree_with_the_reference(data_dir, encoder):
     dataset = tasks.load(tasks.find("AC"), data_dir, ["en"])
     rows = dataset.rows["en"]["all"]
-    scores, fits = run(ukp, dataset, encoder)
+    scores, fits = run(ukp_subsample.UKP_SUBSAMPLE, dataset, encoder)
     x = encoder.encode(rows.sentences, lang="en")
-    expected = reference.ukp({"en": x}, rows.labels, "en")
+    expected = oracle.ukp({"en": x}, rows.labels, "en")
     theirs = sorted(expected.fits, key=lambda f: (f.split, -f.setting))
     assert agreement(fits, [(f.dev, f.epochs) for f in theirs]) >= 0.98
     assert scores[0].chosen == {"rate": expected.reported[0].setting}
@@ -67,12 +67,12 @@ def test_the_subsamples_of_ac_agree_with_the_reference(data_dir, encoder):
 def test_the_nested_folds_of_cr_agree_with_the_reference(data_dir, encoder, monkeypatch):
     # Every fifth sentence, and three folds: 3 x (3 x 4 + 1) fits, some seconds one by one.
     full = tasks.load(tasks.find("CR"), data_dir, ["en"]).rows["en"]["all"]
-    rows = Rows(full.sentences[::5], full.labels[::5])
+    rows = Examples(full.sentences[::5], full.labels[::5])
     dataset = Dataset("CR", ("0", "1"), "accuracy", True, {"en": {"all": rows}})
-    monkeypatch.setattr(senteval, "FOLDS", 3)
-    scores, fits = run(senteval, dataset, encoder)
+    monkeypatch.setattr(senteval_2018, "FOLDS", 3)
+    scores, fits = run(senteval_2018.SENTEVAL_2018, dataset, encoder)
     x = encoder.encode(rows.sentences, lang="en")
-    expected = reference.senteval_nested(x, rows.labels, folds=3)
+    expected = oracle.senteval_nested(x, rows.labels, folds=3)
     # The reference trains penalty by penalty, the protocol fold by fold; refits come last in both.
     theirs = sorted(
         expected.fits, key=lambda f: (f.split, f.inner is None, f.inner or 0, f.setting)
@@ -88,7 +88,7 @@ def test_the_nested_folds_of_cr_agree_with_the_reference(data_dir, encoder, monk
 def test_published_parts_agree_with_the_reference(data_dir, encoder):
     full = tasks.load(tasks.find("SST"), data_dir, ["en"])
     some = {
-        part: Rows(
+        part: Examples(
             rows.sentences[:: max(1, len(rows) // 600)], rows.labels[:: max(1, len(rows) // 600)]
         )
         for part, rows in full.rows["en"].items()
@@ -96,7 +96,7 @@ def test_published_parts_agree_with_the_reference(data_dir, encoder):
     dataset = Dataset("SST", full.classes, "accuracy", True, {"en": some})
     [score] = evaluate(encoder, dataset, "senteval-2018", train_lang="en", test_langs=["en"])
     x = {part: encoder.encode(rows.sentences, lang="en") for part, rows in some.items()}
-    expected = reference.senteval_fixed(
+    expected = oracle.senteval_fixed(
         x["train"],
         some["train"].labels,
         x["dev"],
@@ -112,7 +112,7 @@ def test_published_parts_agree_with_the_reference(data_dir, encoder):
 def test_folds_are_those_of_the_reference(seed):
     labels = np.random.default_rng(seed).integers(0, 4, 203)
     ours = stratified_folds(labels, 10, seed)
-    theirs = reference.stratified_folds(labels, 10, seed)
+    theirs = oracle.stratified_folds(labels, 10, seed)
     for (train, test), (other_train, other_test) in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(train, other_train)
         np.testing.assert_array_equal(test, other_test)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
 from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
-from pmeans.intrinsic import retrieval
+from pmeans.evaluation.measures import retrieval
 from pmeans.training.corpus import PairFile
 
 pytestmark = pytest.mark.data

@@ -41,9 +41,10 @@ def register(parent: typer.Typer) -> None:
 
 _RUN = """Evaluate the encoders of an experiment on its tasks.
 
-Each finished cell is kept in DIR/NAME/results.jsonl at once: after an interruption the same
-command goes on from there, and several may run at the same time. What has no data or word space
-is left out, with the reason in DIR/NAME/absent.json.
+Each finished cell is kept in DIR/cells.jsonl at once: after an interruption the same command
+goes on from there, and several may run at the same time. What another experiment has computed is
+not computed again. What has no data or word space is left out, with the reason in
+DIR/NAME/rows.json.
 """
 _RUN_EXAMPLE = "\b\nExample:\n  pmeans eval run experiments/monolingual.toml --only-task MR\n"
 
@@ -70,16 +71,16 @@ def run(
     ] = "cpu",
 ) -> None:
     """Parse the command; `_RUN` is what it says of itself."""
-    from pmeans.experiments import files
     from pmeans.experiments import run as running
+    from pmeans.experiments.folder import data_folder
     from pmeans.experiments.plan import Experiment
 
     whole = Experiment.from_toml(experiment)
     with resumable(), progress("evaluating") as step:
         outcome = running.run(
             whole.only(which, only_encoder or (), only_task or ()),
-            root=files.data_folder(data, whole.tasks),
-            results_path=files.results_file(results, whole),
+            root=data_folder(data, whole.tasks),
+            results=results,
             progress=lambda share, text: step(share, 1, text),
             n_threads=n_threads,
             device=device,
@@ -98,7 +99,7 @@ def run(
 def list_tasks(*, data: Data = None) -> None:
     """List the known tasks, and whether their data is there."""
     from pmeans.evaluation import tasks
-    from pmeans.experiments.files import data_folder
+    from pmeans.experiments.folder import data_folder
     from pmeans.experiments.run import found
 
     root = data_folder(data)

@@ -41,8 +41,8 @@ def measure(
     the K nearest words by CSLS is a translation. Retrieval: how often the nearest of the held-out
     sentences is the translation, by the means of words.
     """
-    from pmeans.experiments.files import data_folder
-    from pmeans.intrinsic import report
+    from pmeans.evaluation.measures import space_report as report
+    from pmeans.experiments.folder import data_folder
     from pmeans.spaces.library import find_space
 
     space, folder = find_space(name), data_folder(data)

@@ -41,20 +41,20 @@ def show_table(
 
     A cell without results is a dash, and the reason stands below the table.
     """
-    from pmeans.experiments import files, render, tables
+    from pmeans.experiments import render, tables
+    from pmeans.experiments.folder import scored
     from pmeans.experiments.plan import Experiment
 
     shown = Experiment.from_toml(experiment).only(which)
-    path = files.results_file(results, shown)
-    made = tables.build(shown, files.read_results(path), files.read_reasons(path))
+    made = tables.build(shown, *scored(results, shown))
     _write(render.render(made, format_), output)
 
 
 _COMPARE = """\b
 Example:
-  pmeans eval compare "results.jsonl:GN mean" "results.jsonl:GN [-inf, 1, inf]"
+  pmeans eval compare "monolingual:GN mean" "monolingual:GN [-inf, 1, inf]"
 """
-_SOURCE = "A results.jsonl; with :ENCODER behind it if it has several."
+_SOURCE = "An experiment with results, a colon, and one of its encoders."
 
 
 def compare(
@@ -62,12 +62,15 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help=_SOURCE)],
     *,
     format_: Format = "markdown",
+    results: Results = RESULTS,
 ) -> None:
     """Compare two encoders, task by task."""
     from pmeans.experiments import compare as comparing
-    from pmeans.experiments import files, render
+    from pmeans.experiments import render
+    from pmeans.experiments.folder import of_row
 
-    made = comparing.compare(files.of_encoder(a), files.of_encoder(b))
+    (name_a, first), (name_b, second) = of_row(results, a), of_row(results, b)
+    made = comparing.compare(name_a, first.values(), name_b, second.values())
     _write(render.render(made, format_), None)
 
 
@@ -82,12 +85,13 @@ def plot(
     which: Which = None,
 ) -> None:
     """Draw average scores against numbers of columns."""
-    from pmeans.experiments import files, plots
+    from pmeans.experiments import plots
+    from pmeans.experiments.folder import scored
     from pmeans.experiments.plan import Experiment
 
     shown = Experiment.from_toml(experiment).only(which)
-    path = files.results_file(results, shown)
-    say(plots.dimensions(shown, files.read_results(path), output, files.read_reasons(path)))
+    found, reasons = scored(results, shown)
+    say(plots.dimensions(shown, found, output, reasons))
     say(f"the figure is in {output}.")
 
 

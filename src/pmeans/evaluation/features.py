@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.evaluation.types import Dataset, Part
+from pmeans.evaluation.dataset import Dataset, TaskPart
 from pmeans.types import Array, Encoder, Floats
 
 Adapt = Literal["rows", "test"]
@@ -35,16 +35,16 @@ class View:
     """The matrices of a dataset under one fitted encoder, each encoded once."""
 
     def __init__(self, encoder: Encoder, dataset: Dataset) -> None:
-        self._encoder = encoder
+        self.encoder: Any = encoder
         self._dataset = dataset
-        self._matrices: dict[tuple[str, Part], Floats] = {}
+        self._matrices: dict[tuple[str, TaskPart], Floats] = {}
 
-    def matrix(self, lang: str, part: Part) -> Floats:
+    def matrix(self, lang: str, part: TaskPart) -> Floats:
         """Return the rows of a part in a language, (n, dim) float32."""
         key = (lang, part)
         if key not in self._matrices:
             sentences = self._dataset.rows[lang][part].sentences
-            rows = self._encoder.encode(sentences, lang=lang)
+            rows = self.encoder.encode(sentences, lang=lang)
             self._matrices[key] = np.ascontiguousarray(rows, dtype=np.float32)
         return self._matrices[key]
 
@@ -66,17 +66,18 @@ class Features:
         """Whether all splits see the same matrices."""
         return self._scope not in ("train", "per_language")
 
-    def check(self, test_langs: Sequence[str]) -> None:
+    def check(self, train_lang: str, test_langs: Sequence[str]) -> None:
         """Raise an error if a language lacks the rows that its z-norm is to be fitted on."""
-        for lang in test_langs if self._scope == "per_language" else ():
+        langs = {"train": [train_lang], "per_language": [train_lang, *test_langs]}
+        for lang in langs.get(self._scope, ()):
             if not {"all", "train"} & set(self._dataset.rows[lang]):
                 raise InputError(
                     f"task {self._dataset.task!r} has nothing but test rows in {lang!r}, and a "
-                    "z-norm per language must not be fitted on those. Fit the encoder on other "
-                    "text of that language first, or take another scope."
+                    f"z-norm of scope {self._scope!r} must not be fitted on those. Fit the encoder "
+                    "on other text of that language first, or take another scope."
                 )
 
-    def view(self, train_lang: str, part: Part, seen: Mapping[str, Array]) -> View:
+    def view(self, train_lang: str, part: TaskPart, seen: Mapping[str, Array]) -> View:
         """Return the dataset as seen after fitting on some rows.
 
         Args:
@@ -99,12 +100,12 @@ class Features:
             self._kept = {train_lang: View(encoder, self._dataset)}
         return self._kept[train_lang]
 
-    def _unlabelled(self, lang: str, part: Part, seen: Mapping[str, Array]) -> Array:
+    def _unlabelled(self, lang: str, part: TaskPart, seen: Mapping[str, Array]) -> Array:
         if self._adapt != "test":
             return seen[lang]
         return np.setdiff1d(np.arange(len(self._dataset.rows[lang][part])), seen[lang])
 
-    def _fit(self, encoder: Any, lang: str, part: Part, rows: Array) -> Any:
+    def _fit(self, encoder: Any, lang: str, part: TaskPart, rows: Array) -> Any:
         sentences = self._dataset.rows[lang][part].sentences
         kept = {"keep_alignment": True} if self._adapt else {}
         return encoder.fit_znorm([sentences[i] for i in rows], lang=lang, **kept)

@@ -1,7 +1,7 @@
 """Tasks as data: which there are, and how their files become a `Dataset`.
 
-`tasks.toml` has one row a published task, with its files, counts and checksums; a user's own tasks
-are rows of another TOML file::
+`tasks.toml` has one row per published task, with its files, counts and checksums; a user's own
+tasks are rows of another TOML file::
 
     [[tasks]]
     name = "tickets"
@@ -20,7 +20,7 @@ are rows of another TOML file::
       { path = "fr-test.jsonl", lang = "fr", part = "test" },
     ]
 
-`pmeans.evaluation.layouts` has one reader a layout; each says which of its rules move a digit.
+`pmeans.evaluation.layouts` has one reader per layout; each says which of its rules move a digit.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ import numpy as np
 
 from pmeans.config import build, read_toml
 from pmeans.errors import ConfigError, InputError, LanguageError, did_you_mean
-from pmeans.evaluation.layouts import cls, senteval, table, ukp
+from pmeans.evaluation import protocols
+from pmeans.evaluation.dataset import Dataset, Examples, TaskPart
+from pmeans.evaluation.layouts import cls, sentences, senteval, table, ukp
 from pmeans.evaluation.layouts.task import File, Labelled, Layout, Parts, Task
-from pmeans.evaluation.types import Dataset, Part, Rows
 
 __all__ = ["File", "Task", "find", "from_toml", "known", "load"]
 
@@ -50,7 +51,10 @@ _READERS: dict[Layout, Callable[[Task, Path, Sequence[str]], Mapping[str, Parts]
     "ukp": ukp.read,
     "cls-sentences": cls.read_sentences,
     "cls-reviews": cls.read_reviews,
+    "lines": sentences.read,
+    "graded-pairs": sentences.read,
 }
+_UNCLASSED = ("lines", "graded-pairs")
 
 
 @functools.cache
@@ -89,6 +93,9 @@ def from_toml(path: str | Path) -> list[Task]:
 def _check_own(task: Task, where: str, names: Sequence[str]) -> None:
     if names.count(task.name) > 1 or task.name in known():
         raise ConfigError(f"{where}: the name is taken. Choose another.")
+    if task.protocol not in protocols.PROTOCOLS:
+        known_ones = ", ".join(protocols.PROTOCOLS)
+        raise ConfigError(f"{where}: no protocol {task.protocol!r}. There are: {known_ones}.")
     if task.layout != "table":
         raise ConfigError(f"{where}: layout {task.layout!r} is for the published tasks alone.")
     if not task.files or not task.languages:
@@ -114,7 +121,7 @@ def load(task: Task, root: Path, languages: Sequence[str]) -> Dataset:
 
     Args:
         task: A row of `known` or of `from_toml`.
-        root: The folder with ``senteval``, ``ukp``, ``cls-acl10`` and ``Translated-Datasets``, or
+        root: The folder with ``senteval``, ``ukp``, ``cls-acl10``, ``ntrex`` and the others, or
             one whose folder ``tasks`` has them; a user's own tasks say themselves where they lie.
         languages: Those to read, the language of the training rows first: the classes are its.
 
@@ -131,9 +138,13 @@ def load(task: Task, root: Path, languages: Sequence[str]) -> Dataset:
                 f"task {task.name} has no language {lang!r}. It has: {', '.join(task.languages)}."
             )
     found = _READERS[task.layout](task, Path(root), languages)
-    _check_parts(task, found)
+    if task.layout not in _UNCLASSED:
+        _check_parts(task, found)
     if task.parallel:
         _check_parallel(task, found)
+    if task.layout in _UNCLASSED:
+        graded = {lang: {p: _graded(rows) for p, rows in found[lang].items()} for lang in languages}
+        return Dataset(task.name, (), task.measure, task.parallel, graded)
     classes = task.classes or _classes(task, found[languages[0]])
     numbers = {label: number for number, label in enumerate(classes)}
     rows = {
@@ -154,7 +165,7 @@ def _classes(task: Task, parts: Parts) -> tuple[str, ...]:
     return classes
 
 
-def _numbered(task: Task, numbers: Mapping[str, int], rows: Sequence[Labelled]) -> Rows:
+def _numbered(task: Task, numbers: Mapping[str, int], rows: Sequence[Labelled]) -> Examples:
     for row in rows:
         if row.label not in numbers:
             raise InputError(
@@ -162,11 +173,16 @@ def _numbered(task: Task, numbers: Mapping[str, int], rows: Sequence[Labelled]) 
                 f"{task.name}: {', '.join(numbers)}.{did_you_mean(row.label, numbers)}"
             )
     labels = np.array([numbers[row.label] for row in rows], dtype=np.int64)
-    return Rows(tuple(row.sentence for row in rows), labels)
+    return Examples(tuple(row.sentence for row in rows), labels)
+
+
+def _graded(rows: Sequence[Labelled]) -> Examples:
+    grades = np.array([float(row.label) for row in rows])
+    return Examples(tuple(row.sentence for row in rows), grades)
 
 
 def _check_parts(task: Task, found: Mapping[str, Parts]) -> None:
-    needed: tuple[Part, ...] = ("train", "test")
+    needed: tuple[TaskPart, ...] = ("train", "test")
     for lang, parts in found.items():
         lacking = [part for part in needed if part not in parts and "all" not in parts]
         if lacking:

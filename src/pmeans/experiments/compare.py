@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pmeans.errors import InputError
-from pmeans.experiments.results import Result, latest
+from pmeans.evaluation.cells import Cell
+from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
 from pmeans.experiments.statistics import (
     Comparison,
     average,
@@ -14,23 +15,29 @@ from pmeans.experiments.statistics import (
     interval,
 )
 from pmeans.experiments.statistics import compare as compare_scores
-from pmeans.experiments.table import SIGNIFICANT, Cell, Column, Group, Row, Table
 
-Key = tuple[str, str, str]
+Languages = tuple[str, str, str]
 """Task, training and test language."""
 
 
-def compare(results_a: Sequence[Result], results_b: Sequence[Result]) -> Table:
+def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable[Cell]) -> Table:
     """Compare two encoders on every task and language that either has results of.
 
     Args:
-        results_a: Results of one encoder.
-        results_b: Results of another, or of the same one in another run.
+        name_a: What the first is called.
+        cells_a: Its scores.
+        name_b: What the second is called.
+        cells_b: Its scores.
     """
-    (name_a, a), (name_b, b) = _by_key(results_a), _by_key(results_b)
+    a, b = (
+        {(cell.task, cell.train_lang, cell.test_lang): cell for cell in cells}
+        for cells in (cells_a, cells_b)
+    )
+    if not a or not b:
+        raise InputError(f"{(name_b if a else name_a)!r} has no results to compare: run it first.")
     keys = list(dict.fromkeys([*a, *b]))
-    compared: dict[Key, Comparison] = {}
-    reasons: dict[Key, str] = {}
+    compared: dict[Languages, Comparison] = {}
+    reasons: dict[Languages, str] = {}
     for key in keys:
         if key not in a or key not in b:
             reasons[key] = f"no results of {name_a if key not in a else name_b}"
@@ -46,13 +53,13 @@ def compare(results_a: Sequence[Result], results_b: Sequence[Result]) -> Table:
         if key in compared:
             got = compared[key]
             cells += [
-                Cell(got.difference, got.low, got.high),
-                Cell(got.p),
-                Cell(adjusted[key]),
-                Cell(text=got.test),
+                Field(got.difference, got.low, got.high),
+                Field(got.p),
+                Field(adjusted[key]),
+                Field(text=got.test),
             ]
         else:
-            cells += [Cell(note=reasons[key])] * 4
+            cells += [Field(note=reasons[key])] * 4
         task, train, test = key
         rows.append(Row(f"{task} {train}→{test}", tuple(cells)))
     if len(keys) > 1 and not reasons and len({key[1:] for key in keys}) == 1:
@@ -71,38 +78,25 @@ def compare(results_a: Sequence[Result], results_b: Sequence[Result]) -> Table:
         f"{SIGNIFICANT} is significant.",
     )
     title = f"{name_a} against {name_b}"
-    return Table(title, "task", columns, (Group(None, tuple(rows)),), legend)
+    return Table(title, "task", columns, (Section(None, tuple(rows)),), legend)
 
 
 def _average(
-    keys: Sequence[Key],
-    a: Mapping[Key, list[Result]],
-    b: Mapping[Key, list[Result]],
+    keys: Sequence[Languages],
+    a: Mapping[Languages, Cell],
+    b: Mapping[Languages, Cell],
     compared: Sequence[Comparison],
 ) -> Row:
     """Return the row of the average over tasks: one question more, outside Holm's adjustment."""
     got = average_comparison(compared, independent=True)
     means = [average([interval(each[key]) for key in keys], independent=True) for each in (a, b)]
-    cells = [Cell(mean.mean, mean.low, mean.high) for mean in means]
-    cells += [Cell(got.difference, got.low, got.high), Cell(got.p), Cell(), Cell(text=got.test)]
+    cells = [Field(mean.mean, mean.low, mean.high) for mean in means]
+    cells += [Field(got.difference, got.low, got.high), Field(got.p), Field(), Field(text=got.test)]
     return Row("average", tuple(cells))
 
 
-def _by_key(results: Sequence[Result]) -> tuple[str, dict[Key, list[Result]]]:
-    """Return the encoder's name and its splits by task and languages."""
-    names = sorted({result.encoder for result in results})
-    if not names:
-        raise InputError("no results to compare: 'pmeans eval run' makes them.")
-    if len(names) > 1:
-        raise InputError(
-            f"one encoder at a time can be compared, and here are {len(names)}: "
-            f"{', '.join(map(repr, names[:5]))}. Name one."
-        )
-    return names[0], {key[1:]: splits for key, splits in latest(results).items()}
-
-
-def _score(results: list[Result] | None, reason: str | None) -> Cell:
-    if results is None:
-        return Cell(note=reason)
-    got = interval(results)
-    return Cell(got.mean) if got.error != got.error else Cell(got.mean, got.low, got.high)
+def _score(cell: Cell | None, reason: str | None) -> Field:
+    if cell is None:
+        return Field(note=reason)
+    got = interval(cell)
+    return Field(got.mean) if got.error != got.error else Field(got.mean, got.low, got.high)

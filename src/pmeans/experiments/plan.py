@@ -27,13 +27,15 @@ from pmeans import config
 from pmeans.align_fit import Fit
 from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.evaluation.features import Adapt
+from pmeans.evaluation.protocol import UNCHANGED, Settings
+from pmeans.evaluation.protocols import CLASSIFYING, of_name
 from pmeans.evaluation.tasks import Task, find, from_toml
 from pmeans.experiments import published
 from pmeans.recipe import Part
 from pmeans.training.corpus import PairFile
 from pmeans.types import Root, Scope, Tokenizer
 
-Layout = Literal["tasks", "transfer", "languages", "averages", "dimensions", "translations"]
+TableForm = Literal["tasks", "transfer", "languages", "averages", "dimensions", "translations"]
 Set = Literal["paper", "available"]
 
 
@@ -42,7 +44,7 @@ class EncoderRow:
     """One encoder of an experiment, a row of its table.
 
     Attributes:
-        name: For people, and what results are known by: unique within the experiment.
+        name: For people: unique within the experiment.
         set: ``paper`` for the paper's own word spaces, ``available`` for those that can be had.
         parts: Word spaces and powers. ``{lang}`` in a space's name stands for the test language.
         published: The row of the published table to show beside it; its own name if None.
@@ -58,6 +60,7 @@ class EncoderRow:
             folder of another, but for its tokenizer.
         adapt: Fit the z-norm anew on the task: ``rows`` on each language's rows outside the test
             set, ``test`` on the test rows of the test language.
+        settings: What is chosen about the protocol, where it has the choice.
         absent: Why this row cannot be computed; only its published values are shown then.
     """
 
@@ -73,6 +76,7 @@ class EncoderRow:
     align: Fit | None = None
     model: str | None = None
     adapt: Adapt | None = None
+    settings: Settings = UNCHANGED
     absent: str | None = None
 
 
@@ -91,7 +95,7 @@ class Experiment:
             human and on machine translations.
         tasks: Names of tasks.
         encoders: The rows.
-        protocol: ``paper`` for each task's own, or one for all.
+        protocol: ``paper`` for each task's own, or one for all that have classes.
         train: Language of the training rows.
         test: Languages of the test rows.
         in_language: Whether each test language is also trained on itself.
@@ -101,10 +105,10 @@ class Experiment:
 
     name: str
     title: str
-    layout: Layout
+    layout: TableForm
     tasks: tuple[str, ...]
     encoders: tuple[EncoderRow, ...]
-    protocol: Literal["paper", "senteval-2018", "ukp-subsample", "modern"] = "paper"
+    protocol: str = "paper"
     train: str = "en"
     test: tuple[str, ...] = ("en",)
     in_language: bool = False
@@ -152,42 +156,49 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One number of a table: an encoder on a task, trained in one language, tested in one.
+class Place:
+    """A place for one number: a row on a task, trained in one language, tested in one.
 
     Attributes:
-        encoder: The row.
+        row: The encoder.
         task: Name of the task.
         protocol: Name of the protocol.
         train_lang: Language of the training rows.
         test_lang: Language of the test rows.
     """
 
-    encoder: EncoderRow
+    row: EncoderRow
     task: str
     protocol: str
     train_lang: str
     test_lang: str
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What it is called within the experiment."""
+        return self.row.name, self.task, self.train_lang, self.test_lang
 
-def cells(experiment: Experiment) -> list[Cell]:
-    """Return all cells that could be computed, in the order of the file."""
+
+def places(experiment: Experiment) -> list[Place]:
+    """Return all places that could be filled, in the order of the file."""
     pairs = [(experiment.train, lang) for lang in experiment.test]
     if experiment.in_language:
         pairs += [(lang, lang) for lang in experiment.test]
-    protocols = {
-        name: experiment.task(name).protocol
-        if experiment.protocol == "paper"
-        else experiment.protocol
-        for name in experiment.tasks
-    }
+    protocols = {name: _protocol(experiment, name) for name in experiment.tasks}
     return [
-        Cell(row, name, protocol, *pair)
+        Place(row, name, protocol, *pair)
         for row in experiment.encoders
         if not row.absent
         for name, protocol in protocols.items()
         for pair in dict.fromkeys(pairs)
     ]
+
+
+def _protocol(experiment: Experiment, task: str) -> str:
+    """Return the protocol of a task: the experiment's, or its own if that is asked or needed."""
+    own = experiment.task(task).protocol
+    classifies = own in (each.name for each in CLASSIFYING)
+    return own if experiment.protocol == "paper" or not classifies else experiment.protocol
 
 
 def _mistakes(experiment: Experiment) -> Iterator[str]:
@@ -215,9 +226,15 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
             )
     elif len(experiment.test) > 1:
         yield f"layout {experiment.layout!r} shows one test language, not {len(experiment.test)}."
+    if experiment.protocol != "paper":
+        of_name(experiment.protocol)
     models = published.load(experiment.published).models
     for row in experiment.encoders:
         yield from _row_mistakes(row)
+        for name in experiment.tasks if row.settings.chosen else ():
+            of_name(_protocol(experiment, name)).check_settings(row.settings)
+        if row.project and experiment.protocol == "transfer":
+            yield f"encoder {row.name!r}: a projection has no columns for 'transfer' to choose."
         if row.published and row.published not in models:
             yield (
                 f"encoder {row.name!r}: no published row {row.published!r}."

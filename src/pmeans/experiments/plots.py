@@ -7,18 +7,18 @@ The same results give the same bytes, so that a figure can be committed and comp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pmeans.errors import InputError
+from pmeans.evaluation.cells import Cell
 from pmeans.experiments import published
+from pmeans.experiments.folder import Key, Reasons
 from pmeans.experiments.plan import EncoderRow, Experiment
-from pmeans.experiments.results import Result
-from pmeans.experiments.scores import Over, Reasons, Scores
+from pmeans.experiments.query import Over, Scores
 from pmeans.experiments.tables import comparable
-from pmeans.files import replacing
+from pmeans.files import optional, replacing
 
 FORMATS = (".svg", ".png", ".pdf")
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; each has its own marker.
@@ -50,7 +50,7 @@ class _Point:
 
 def dimensions(
     experiment: Experiment,
-    results: Sequence[Result],
+    cells: Mapping[Key, Cell],
     path: str | Path,
     reasons: Reasons | None = None,
 ) -> str:
@@ -58,9 +58,9 @@ def dimensions(
 
     Args:
         experiment: Its tasks are averaged; its published values are drawn hollow.
-        results: Scores of its encoders.
+        cells: Scores of its encoders.
         path: A file that ends in ``.svg``, ``.png`` or ``.pdf``.
-        reasons: Why results are missing, by (encoder, task, test language).
+        reasons: Why others are missing.
 
     Returns:
         A caption. It names the encoders that have no average, which are left out.
@@ -68,7 +68,7 @@ def dimensions(
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{str(path)!r} must end in {', '.join(FORMATS)}.")
-    points, gone = _points(experiment, Scores(experiment, results, reasons))
+    points, gone = _points(experiment, Scores(experiment, cells, reasons))
     if not points:
         raise InputError(
             f"experiment {experiment.name!r} has no average to draw: {'; '.join(gone)}."
@@ -102,9 +102,10 @@ def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[
         if got is None:
             gone.setdefault(str(scores.missing(row, over)), []).append(row.name)
             continue
-        dim = scores.of(row.name, over.tasks[0], over.langs[0])[0].dim
-        bounds = (got.mean, got.low, got.high)
-        points.append(_Point(row.name, _group(row), dim, *bounds, published=False))
+        first = scores.of(row.name, over.tasks[0], over.langs[0])
+        if first:
+            bounds = (got.mean, got.low, got.high)
+            points.append(_Point(row.name, _group(row), first.dim, *bounds, published=False))
     without = [f"{', '.join(names)} ({why})" for why, names in gone.items()]
     return sorted(points, key=lambda point: (point.dim, point.score)), without
 
@@ -121,7 +122,7 @@ def _group(row: EncoderRow) -> str:
 
 
 def _draw(experiment: Experiment, points: Sequence[_Point], path: Path) -> None:
-    matplotlib = _matplotlib()
+    matplotlib = optional("matplotlib.figure", "plots", "a figure")
     style = {"svg.hashsalt": experiment.name, "svg.fonttype": "path", "font.size": 9}
     with matplotlib.rc_context(style):
         figure = matplotlib.figure.Figure(figsize=(9, 5), layout="constrained")
@@ -169,14 +170,3 @@ def _labels(points: Sequence[_Point]) -> list[tuple[int, float, float]]:
         y = max([point.score, *(each + step for each in below)])
         placed.append((number, point.dim, y))
     return placed
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ImportError as error:
-        raise InputError(
-            "figures need matplotlib, which is not installed: pip install 'pmeans[plots]'"
-        ) from error
-    return matplotlib

@@ -1,7 +1,7 @@
-"""Tables as Markdown, LaTeX, HTML and CSV.
+"""Tables as values, and as Markdown, LaTeX, HTML and CSV.
 
-The first three show rounded numbers, and number the notes as they come; CSV has one line a cell
-with all numbers as they are, for further work.
+A table holds numbers as they are. The first three formats round them, and number the notes as they
+come; CSV has one line per field with all numbers as they are, for further work.
 """
 
 from __future__ import annotations
@@ -13,9 +13,101 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pmeans.experiments.table import Cell, Row, Table
-
 Format = Literal["markdown", "latex", "csv", "html"]
+SIGNIFICANT = 0.05
+"""A p-value below this, adjusted by Holm, is called significant."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a table.
+
+    Attributes:
+        value: Our number; None prints as “–”, never as 0.
+        low: Lower end of its 95 % confidence interval, if it has one.
+        high: Upper end.
+        gap: In-language minus cross-lingual score, shown in parentheses.
+        published: The paper's number.
+        published_gap: The paper's gap.
+        bold: Whether it is significantly better than all others it is set against.
+        note: A footnote; why there is no number, if there is none.
+        text: Words instead of a number.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    gap: float | None = None
+    published: float | None = None
+    published_gap: float | None = None
+    bold: bool = False
+    note: str | None = None
+    text: str | None = None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the length of the confidence interval."""
+        if self.low is None or self.high is None:
+            return None
+        return (self.high - self.low) / 2
+
+    @property
+    def difference(self) -> float | None:
+        """Our number minus the paper's."""
+        if self.value is None or self.published is None:
+            return None
+        return self.value - self.published
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, and to how many decimals its numbers are shown."""
+
+    title: str
+    digits: int = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """A name, a field for each column, and a footnote for a row that is empty as a whole."""
+
+    name: str
+    fields: tuple[Field, ...]
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows under a heading of their own; None for rows that need none."""
+
+    title: str | None
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is rendered.
+
+    Attributes:
+        title: Heading.
+        stub: Heading of the rows' names.
+        columns: Headings of the fields.
+        sections: The rows.
+        legend: Sentences that say how to read it.
+        further: Smaller tables that belong to it.
+    """
+
+    title: str
+    stub: str
+    columns: tuple[Column, ...]
+    sections: tuple[Section, ...]
+    legend: tuple[str, ...] = ()
+    further: tuple[Table, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of all sections."""
+        return tuple(row for section in self.sections for row in section.rows)
 
 
 def render(table: Table, format: Format) -> str:  # noqa: A002 - it is what the user calls it
@@ -34,10 +126,10 @@ def _markdown(table: Table, level: str) -> Iterator[str]:
     heads = [table.stub, *(column.title for column in table.columns)]
     yield f"| {' | '.join(map(_markdown_escape, heads))} |"
     yield f"| :-- |{' --: |' * len(table.columns)}"
-    for group in table.groups:
-        if group.title is not None:
-            yield f"| *{_markdown_escape(group.title)}* |{' |' * len(table.columns)}"
-        for row in group.rows:
+    for section in table.sections:
+        if section.title is not None:
+            yield f"| *{_markdown_escape(section.title)}* |{' |' * len(table.columns)}"
+        for row in section.rows:
             yield f"| {' | '.join(words.row(table, row))} |"
     for number, note in enumerate(words.notes, 1):
         yield f"\n<sup>{number}</sup> {_markdown_escape(note)}"
@@ -62,12 +154,12 @@ def _latex(table: Table) -> Iterator[str]:
     yield f"\\caption{{{_latex_escape(table.title)}}}"
     yield f"\\begin{{tabular}}{{l{'r' * len(table.columns)}}}\n\\toprule"
     yield f"{' & '.join(map(_latex_escape, heads))} \\\\"
-    for group in table.groups:
+    for section in table.sections:
         yield "\\midrule"
-        if group.title is not None:
-            title = f"\\emph{{{_latex_escape(group.title)}}}"
+        if section.title is not None:
+            title = f"\\emph{{{_latex_escape(section.title)}}}"
             yield f"\\multicolumn{{{len(heads)}}}{{l}}{{{title}}} \\\\"
-        for row in group.rows:
+        for row in section.rows:
             cells = words.row(table, row)
             cells = [f"\\shortstack[r]{{{c}}}" if words.line in c else c for c in cells]
             yield f"{' & '.join(cells)} \\\\"
@@ -106,11 +198,11 @@ def _html(table: Table, level: int) -> Iterator[str]:
     heads = [table.stub, *(column.title for column in table.columns)]
     yield f"<h{level}>{escape(table.title)}</h{level}>\n<table>"
     yield f"<thead><tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr></thead>"
-    for group in table.groups:
+    for section in table.sections:
         yield "<tbody>"
-        if group.title is not None:
-            yield f'<tr class="set"><th colspan="{len(heads)}">{escape(group.title)}</th></tr>'
-        for row in group.rows:
+        if section.title is not None:
+            yield f'<tr class="set"><th colspan="{len(heads)}">{escape(section.title)}</th></tr>'
+        for row in section.rows:
             yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in words.row(table, row))}</tr>"
         yield "</tbody>"
     yield "</table>"
@@ -129,15 +221,15 @@ _FIELDS = (
 
 
 def csv(table: Table) -> str:
-    """Return one line a cell, with all numbers unrounded; an empty field is a missing number."""
+    """Return one line per field, with all numbers unrounded; an empty field is a missing number."""
     out = io.StringIO()
     writer = csv_module.writer(out, lineterminator="\n")
     writer.writerow(["table", "group", "row", "column", *_FIELDS])
     for each in (table, *table.further):
-        for group in each.groups:
-            for row in group.rows:
-                for column, cell in zip(each.columns, row.cells, strict=True):
-                    where = [each.title, group.title, row.name, column.title]
+        for section in each.sections:
+            for row in section.rows:
+                for column, cell in zip(each.columns, row.fields, strict=True):
+                    where = [each.title, section.title, row.name, column.title]
                     noted = replace(cell, note=cell.note or row.note)
                     writer.writerow([*where, *(getattr(noted, name) for name in _FIELDS)])
     return out.getvalue()
@@ -157,11 +249,11 @@ class _Words:
     notes: list[str] = field(default_factory=list)
 
     def row(self, table: Table, row: Row) -> list[str]:
-        pairs = zip(row.cells, table.columns, strict=True)
+        pairs = zip(row.fields, table.columns, strict=True)
         name = self.escape(row.name) + self._note(row.note)
         return [name, *(self.cell(cell, column.digits) for cell, column in pairs)]
 
-    def cell(self, cell: Cell, digits: int) -> str:
+    def cell(self, cell: Field, digits: int) -> str:
         """Write ours and, on a second line, the published value and the difference."""
         if cell.text is not None:
             return self.escape(cell.text)
@@ -183,7 +275,7 @@ class _Words:
             self.notes.append(note)
         return self.raised.format(self.notes.index(note) + 1)
 
-    def _ours(self, cell: Cell, value: float, digits: int) -> str:
+    def _ours(self, cell: Field, value: float, digits: int) -> str:
         smallest = 10**-digits
         if 0 < value < smallest / 2:  # a p-value is never 0
             text = self.escape(f"<{smallest:.{digits}f}")

@@ -2,14 +2,14 @@
 
 Before the first classifier is fitted, every dataset has been loaded and checked and every encoder
 opened: a mistake shows in seconds, not after hours. A cell that has nothing to be computed from
-is no mistake; its reason is kept for the table. What is finished is on disk: an interrupted run
-loses the group of cells that it was at, and the next one goes on from there.
+is not a mistake; its reason is kept for the table. What is finished is in the store: an interrupted
+run loses the cells that it was at, and the next one goes on from there. A cell that another
+experiment has computed is finished here, too.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import platform
 import sys
 import time
@@ -22,13 +22,15 @@ import numpy as np
 from pmeans import kernels
 from pmeans._version import __version__
 from pmeans.errors import LanguageError, StorageError
-from pmeans.evaluation import protocols, tasks
+from pmeans.evaluation import cells, protocols, tasks
+from pmeans.evaluation.cells import Cell, encode_classes
+from pmeans.evaluation.dataset import Dataset, Score
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.types import Dataset, Progress, Score
+from pmeans.evaluation.protocol import Protocol
 from pmeans.experiments.encoders import Opened, Shelf
-from pmeans.experiments.files import Key, Reasons, note_reasons
-from pmeans.experiments.plan import Cell, EncoderRow, Experiment, cells
-from pmeans.experiments.results import Result, append, claim, encode_classes, finished
+from pmeans.experiments.folder import Key, Reasons, note
+from pmeans.experiments.plan import EncoderRow, Experiment, Place, places
+from pmeans.types import Progress
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Group:
+class Work:
     """Cells that share their classifiers, and differ in the test language alone.
 
     Attributes:
@@ -59,29 +61,29 @@ class Group:
         dataset: Their task.
         protocol: How it is evaluated.
         train_lang: Language of the training rows.
-        cells: Test language of each cell, by the digits that name it in the results.
+        cells: Test language of each cell, by its id.
     """
 
     row: EncoderRow
     opened: Opened
     dataset: Dataset
-    protocol: str
+    protocol: Protocol
     train_lang: str
     cells: dict[str, str] = field(default_factory=dict)
 
     @property
-    def work(self) -> float:
+    def amount(self) -> float:
         """About how long it takes, in no particular unit."""
         parts = self.dataset.rows[self.train_lang]
-        rows = len(parts["all" if "all" in parts else "train"])
-        return float(rows * self.opened.dim * _fits(self.protocol, set(parts)))
+        rows = len(parts.get("all") or parts.get("train") or next(iter(parts.values())))
+        return float(rows * self.opened.dim * self.protocol.fits(self.dataset, self.train_lang))
 
 
 def run(
     experiment: Experiment,
     *,
     root: Path,
-    results_path: Path,
+    results: Path,
     progress: Progress | None = None,
     n_threads: int | None = None,
     device: str = "cpu",
@@ -93,70 +95,73 @@ def run(
     Args:
         experiment: What to run.
         root: The folder with the tasks' data.
-        results_path: Where results are, and are added.
+        results: The folder of all results, where they are added.
         progress: Told how far the whole run is.
         n_threads: Threads that train; all available ones if None.
         device: ``cpu``, or a torch device.
     """
-    groups, reasons = prepare(experiment, root)
-    looked_at = {(cell.encoder.name, cell.task, cell.test_lang) for cell in cells(experiment)}
-    note_reasons(results_path, looked_at, reasons)
-    wanted = {cell for group in groups for cell in group.cells}
-    before = wanted & finished(results_path)
-    waiting = [group for group in groups if not group.cells.keys() <= before]
-    total, spent, now = sum(group.work for group in waiting), 0.0, 0
+    works, named, reasons = prepare(experiment, root)
+    note(results, experiment, named, reasons)
+    wanted = set(named.values())
+    before = wanted & cells.read(results).keys()
+    waiting = [work for work in works if not work.cells.keys() <= before]
+    total, spent, now = sum(work.amount for work in waiting), 0.0, 0
 
     def tell(share: float, text: str) -> None:
         if progress:
-            done = min((spent + share * group.work) / total, 1.0)
-            progress(done, f"{group.row.name} on {group.dataset.task}: {text}")
+            done = min((spent + share * work.amount) / total, 1.0)
+            progress(done, f"{work.row.name} on {work.dataset.task}: {text}")
 
     # A second time around, for what another run was at the first time.
     for _ in range(2):
-        done = finished(results_path)
-        for group in [group for group in waiting if not group.cells.keys() <= done]:
-            now += _evaluate(group, results_path, tell, n_threads, device)
-            spent += group.work
-    left = wanted - finished(results_path)
+        done = cells.read(results).keys()
+        for work in [work for work in waiting if not work.cells.keys() <= done]:
+            now += _evaluate(work, results, tell, n_threads, device)
+            spent += work.amount
+    left = wanted - cells.read(results).keys()
     return Outcome(len(before), now, len(left), reasons)
 
 
-def prepare(experiment: Experiment, root: Path) -> tuple[list[Group], Reasons]:
+def prepare(experiment: Experiment, root: Path) -> tuple[list[Work], dict[Key, str], Reasons]:
     """Open and check all that the cells need.
 
     Returns:
-        The cells that can be evaluated, in groups, and why the others cannot.
+        What can be evaluated, the id of each of its cells, and why other cells cannot.
     """
     langs = list(dict.fromkeys((experiment.train, *experiment.test)))
     loaded: dict[str, tuple[Dataset | None, dict[str, str]]] = {}
     shelf = Shelf()
-    groups: dict[tuple[str, ...], Group] = {}
-    reasons: dict[Key, str] = {}
-    for cell in cells(experiment):
-        name = (cell.encoder.name, cell.task, cell.test_lang)
-        pair = (cell.train_lang, cell.test_lang)
+    works: dict[tuple[object, ...], Work] = {}
+    named: dict[Key, str] = {}
+    reasons: dict[tuple[str, str, str], str] = {}
+    for place in places(experiment):
+        key = (place.row.name, place.task, place.test_lang)
+        pair = (place.train_lang, place.test_lang)
         try:
-            opened = shelf.open(cell.encoder, *pair)
+            opened = shelf.open(place.row, *pair)
         except (StorageError, LanguageError) as error:
-            reasons.setdefault(name, str(error))
+            reasons.setdefault(key, str(error))
             continue
-        if cell.task not in loaded:
-            loaded[cell.task] = _load(experiment.task(cell.task), root, langs)
-        dataset, missing = loaded[cell.task]
+        if place.task not in loaded:
+            loaded[place.task] = _load(experiment.task(place.task), root, langs)
+        dataset, missing = loaded[place.task]
         lacking = [missing[lang] for lang in pair if lang in missing]
         if dataset is None or lacking:
-            reasons.setdefault(name, lacking[0])
+            reasons.setdefault(key, lacking[0])
             continue
-        made = Group(cell.encoder, opened, dataset, cell.protocol, cell.train_lang)
-        key = (cell.encoder.name, opened.id, cell.task, cell.train_lang)
-        groups.setdefault(key, made).cells[_cell_id(cell, opened, dataset)] = cell.test_lang
-    for group in groups.values():
-        langs_tested = list(group.cells.values())
-        protocols.check(group.dataset, group.protocol, group.train_lang, langs_tested)
-        # What is fitted on text asks nothing of the task.
-        if not group.row.text and not group.row.model:
-            Features(group.opened.encoder, group.dataset).check(langs_tested)
-    return list(groups.values()), reasons
+        made = Work(place.row, opened, dataset, protocols.of_name(place.protocol), place.train_lang)
+        named[place.key] = _cell_id(place, made)
+        # Rows of the same encoder under two names are one work.
+        same = (opened.id, place.row.settings, place.task, place.train_lang)
+        works.setdefault(same, made).cells[named[place.key]] = place.test_lang
+    for work in works.values():
+        tested = list(work.cells.values())
+        protocols.check(work.dataset, work.protocol.name, work.train_lang, tested)
+        # What is fitted on text asks nothing of the task, and takes a while to make.
+        if not work.row.text:
+            features = Features(work.opened.encoder, work.dataset, work.row.adapt)
+            features.check(work.train_lang, tested)
+    return list(works.values()), named, reasons
 
 
 def _load(
@@ -184,84 +189,83 @@ def found(task: tasks.Task, root: Path, langs: Sequence[str]) -> tuple[list[str]
     return there, missing
 
 
-def _cell_id(cell: Cell, opened: Opened, dataset: Dataset) -> str:
-    """Return twelve hexadecimal digits over all that determines the scores, and their names."""
-    content = (
-        cell.encoder.name,
-        opened.id,
-        cell.task,
-        dataset.fingerprint(cell.train_lang, cell.test_lang),
-        (dataset.measure, dataset.parallel),
-        (cell.protocol, protocols.PROTOCOLS[cell.protocol].VERSION),
-        (cell.train_lang, cell.test_lang),
-    )
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
+def _cell_id(place: Place, work: Work) -> str:
+    """Return the name of a cell: digits over all that determines its scores."""
+    content: list[object] = [
+        work.opened.id,
+        place.task,
+        work.dataset.fingerprint(place.train_lang, place.test_lang),
+        (work.dataset.measure, work.dataset.parallel),
+        (work.protocol.name, work.protocol.version),
+        (place.train_lang, place.test_lang),
+    ]
+    if place.row.settings.chosen:
+        content.append(place.row.settings.chosen)
+    return cells.name(content)
 
 
 def _evaluate(
-    group: Group, path: Path, progress: Progress, n_threads: int | None, device: str
+    work: Work, results: Path, progress: Progress, n_threads: int | None, device: str
 ) -> int:
     """Evaluate what nobody else is at, and keep it; return how many cells that were."""
     with contextlib.ExitStack() as claims:
-        free = [cell for cell in group.cells if claims.enter_context(claim(path, cell))]
-        done = finished(path) if free else set()
-        todo = {cell: group.cells[cell] for cell in free if cell not in done}
+        free = [cell for cell in work.cells if claims.enter_context(cells.claim(results, cell))]
+        done = cells.read(results) if free else {}
+        todo = {cell: work.cells[cell] for cell in free if cell not in done}
         if not todo:
             return 0
         started = time.perf_counter()
         scores = protocols.evaluate(
-            group.opened.encoder,
-            group.dataset,
-            group.protocol,
-            train_lang=group.train_lang,
+            work.opened.encoder,
+            work.dataset,
+            work.protocol.name,
+            train_lang=work.train_lang,
             test_langs=list(todo.values()),
             progress=progress,
             n_threads=n_threads,
             device=device,
-            adapt=group.row.adapt,
+            adapt=work.row.adapt,
+            settings=work.row.settings,
         )
         # The classifiers served all languages: each takes its share of the time.
         seconds = (time.perf_counter() - started) / len(todo)
         for cell, lang in todo.items():
             of_cell = [score for score in scores if score.test_lang == lang]
-            append(path, _results(group, cell, of_cell, seconds, _versions(device)))
+            cells.append(results, _cell(work, cell, of_cell, seconds, _versions(device)))
     return len(todo)
 
 
-def _results(
-    group: Group, cell: str, scores: Sequence[Score], seconds: float, versions: dict[str, str]
-) -> list[Result]:
-    encoder, lang = group.opened.encoder, scores[0].test_lang
-    parts = group.dataset.rows[lang].values()
+def _cell(
+    work: Work, cell: str, scores: Sequence[Score], seconds: float, versions: dict[str, str]
+) -> Cell:
+    encoder, lang = work.opened.encoder, scores[0].test_lang
+    parts = work.dataset.rows[lang].values()
     sentences = [sentence for rows in parts for sentence in rows.sentences]
-    coverage = encoder.coverage(sentences, lang=lang).by_space
-    return [
-        Result(
-            cell=cell,
-            encoder=group.row.name,
-            encoder_id=group.opened.id,
-            dim=encoder.dim,
-            znorm=group.row.znorm,
-            task=group.dataset.task,
-            protocol=group.protocol,
-            train_lang=group.train_lang,
-            test_lang=lang,
-            split=score.split,
-            seed=score.seed,
-            measure=group.dataset.measure,
-            value=score.value,
-            dev=score.dev,
-            chosen=score.chosen,
-            n_train=score.n_train,
-            n_test=score.n_test,
-            coverage=coverage,
-            seconds=seconds,
-            versions=versions,
-            gold=encode_classes(score.gold),
-            predicted=encode_classes(score.predicted),
-        )
-        for score in scores
-    ]
+    dev = [score.dev for score in scores if score.dev is not None]
+    return Cell(
+        id=cell,
+        encoder=work.opened.id,
+        dim=encoder.dim,
+        task=work.dataset.task,
+        data=work.dataset.fingerprint(work.train_lang, lang),
+        protocol=work.protocol.name,
+        version=work.protocol.version,
+        settings=work.row.settings.chosen,
+        train_lang=work.train_lang,
+        test_lang=lang,
+        measure=work.dataset.measure,
+        coverage=encoder.coverage(sentences, lang=lang).by_space,
+        seconds=seconds,
+        versions=versions,
+        seeds=tuple(score.seed for score in scores),
+        values=tuple(score.value for score in scores),
+        dev=tuple(dev) or None,
+        chosen={key: tuple(s.chosen[key] for s in scores) for key in scores[0].chosen},
+        n_train=tuple(score.n_train for score in scores),
+        n_test=tuple(score.n_test for score in scores),
+        gold=encode_classes([score.gold for score in scores]),
+        predicted=encode_classes([score.predicted for score in scores]),
+    )
 
 
 def _versions(device: str) -> dict[str, str]:
@@ -277,11 +281,3 @@ def _versions(device: str) -> dict[str, str]:
         if name in sys.modules:
             versions[name] = sys.modules[name].__version__
     return versions
-
-
-def _fits(protocol: str, parts: set[str]) -> int:
-    """Return about how many classifiers a protocol fits, for the time that is left."""
-    if protocol == "ukp-subsample":
-        return 250
-    # Nested folds; folds of the training part; one choice on the development part.
-    return 410 if "all" in parts else 5 if "dev" in parts else 41

@@ -10,7 +10,9 @@ tests; so both use it. For k folds it errs on the side of caution.
 
 A fixed test set gives one score. Its interval is Wilson's if that is an accuracy, and two encoders
 are compared by drawing its rows again and again. That speaks of other test rows and says nothing
-of other training rows.
+of other training rows. Rows with the same true class and the same predictions are alike, so only
+how many of each kind are drawn matters: a resample is one multinomial draw, and ten thousand of
+them take milliseconds.
 """
 
 from __future__ import annotations
@@ -23,11 +25,14 @@ from typing import Any, Literal
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.experiments.bootstrap import observed, resampled
-from pmeans.experiments.results import Result, decode_classes
+from pmeans.evaluation.cells import Cell, decode_classes
 from pmeans.types import Array, Ints
 
 CONFIDENCE = 0.95
+SPEARMAN = 1.06
+"""Variance of Fisher's transformation of a rank correlation, times n - 3."""
+RESAMPLES = 10_000
+_CHUNK = 500  # resamples at once: thousands of kinds times all resamples would fill the memory
 Test = Literal["corrected t-test", "paired bootstrap", "combined"]
 
 
@@ -73,35 +78,38 @@ class Comparison:
     df: float
 
 
-def interval(results: Sequence[Result], rng: np.random.Generator | None = None) -> Interval:
-    """Return the mean score of one encoder on one task, with its interval.
+def interval(cell: Cell, rng: np.random.Generator | None = None) -> Interval:
+    """Return the mean score of a cell, with its interval.
 
-    Several results are folds or repetitions; a single one is of a fixed test set.
+    Several scores are of folds or repetitions; a single one is of a fixed test set.
 
     Args:
-        results: One encoder, task, training and test language.
-        rng: Draws the rows again where the score is no accuracy; if None, one with a fixed seed,
-            so that a table stays what it was.
+        cell: The scores.
+        rng: Draws the rows again where the score is macro-F1; if None, one with a fixed seed, so
+            that a table stays what it was.
     """
-    _check_one_kind(results)
-    values = np.array([result.value for result in results])
-    if len(results) > 1 and (np.ptp(values) > 0 or results[0].measure != "accuracy"):
-        return _interval(values.mean(), _corrected_error(values, results), len(values) - 1)
+    values = np.array(cell.values)
+    if len(cell) > 1 and (np.ptp(values) > 0 or cell.measure != "accuracy"):
+        return _interval(values.mean(), _corrected_error(values, cell), len(values) - 1)
     # One test set; or scores that are all alike, whose spread would promise certainty.
-    only = results[0]
-    if only.measure == "accuracy":
-        return _wilson(only.value / 100, only.n_test)
-    if only.gold is None or only.predicted is None:
-        return Interval(only.value, math.nan, math.nan, math.nan, math.inf)
-    rows = np.stack([decode_classes(only.gold), decode_classes(only.predicted)])
-    drawn = resampled(rows, only.measure, rng or np.random.default_rng(0))[0]
+    value, n_test = cell.values[0], cell.n_test[0]
+    if cell.measure == "accuracy":
+        return _wilson(value / 100, n_test)
+    if cell.measure == "spearman":
+        low, high = fisher(value / 100, n_test, SPEARMAN)
+        error = (high - low) / (2 * _z()) if n_test > 3 else math.nan
+        return Interval(value, low, high, error, math.inf)
+    if cell.gold is None or cell.predicted is None:
+        return Interval(value, math.nan, math.nan, math.nan, math.inf)
+    rows = np.stack([decode_classes(cell.gold[0]), decode_classes(cell.predicted[0])])
+    drawn = _resampled(rows, cell.measure, rng or np.random.default_rng(0))[0]
     low, high = _middle(drawn)
-    return Interval(only.value, low, high, float(drawn.std()), math.inf)
+    return Interval(value, low, high, float(drawn.std()), math.inf)
 
 
 def compare(
-    a: Sequence[Result],
-    b: Sequence[Result],
+    a: Cell,
+    b: Cell,
     *,
     test: Literal["auto", "corrected t-test", "paired bootstrap"] = "auto",
     rng: np.random.Generator | None = None,
@@ -109,23 +117,23 @@ def compare(
     """Compare two encoders on the same splits of one task.
 
     Args:
-        a: Results of the first encoder.
-        b: Results of the second, on the same splits with the same seeds.
+        a: Scores of the first encoder.
+        b: Scores of the second, on the same splits with the same seeds.
         test: ``auto`` is the corrected t-test for folds and repetitions and the paired bootstrap
             for a fixed test set. The bootstrap may be asked for wherever predictions were kept;
             the rows of all folds are then one test set.
         rng: Draws the rows; if None, one with a fixed seed.
     """
-    pairs = _pairs(a, b)
+    _check_comparable(a, b)
     if test == "auto":
-        test = "corrected t-test" if len(pairs) > 1 else "paired bootstrap"
+        test = "corrected t-test" if len(a) > 1 else "paired bootstrap"
     if test == "paired bootstrap":
-        return _compare_predictions(pairs, rng)
-    if len(pairs) == 1:
+        return _compare_predictions(a, b, rng)
+    if len(a) == 1:
         raise InputError(
-            f"a t-test needs more than one split, and {a[0].task} has one: use the bootstrap."
+            f"a t-test needs more than one split, and {a.task} has one: use the bootstrap."
         )
-    differences = np.array([one.value - other.value for one, other in pairs])
+    differences = np.array(a.values) - np.array(b.values)
     error, df = _corrected_error(differences, a), len(differences) - 1
     of = _interval(differences.mean(), error, df)
     # Differences that are all alike leave a t-test nothing to divide by: their signs still speak.
@@ -178,36 +186,54 @@ def _combined(parts: Sequence[Interval | Comparison], independent: bool) -> tupl
     return float(np.sqrt(variance)) / len(parts), float(df)
 
 
-def _corrected_error(values: Array, results: Sequence[Result]) -> float:
+def _corrected_error(values: Array, cell: Cell) -> float:
     """Return Nadeau and Bengio's standard error of the mean."""
-    rho = sum(each.n_test for each in results) / sum(each.n_train for each in results)
+    rho = sum(cell.n_test) / sum(cell.n_train)
     return float(np.sqrt((1 / len(values) + rho) * values.var(ddof=1)))
 
 
 def _interval(mean: float, error: float, df: float) -> Interval:
-    half = float(scipy_stats().t.ppf((1 + CONFIDENCE) / 2, df)) * error
+    half = float(_stats().t.ppf((1 + CONFIDENCE) / 2, df)) * error
     return Interval(float(mean), float(mean) - half, float(mean) + half, error, df)
 
 
 def _p(difference: float, error: float, df: float) -> float:
-    return float(2 * scipy_stats().t.sf(abs(difference) / error, df)) if difference else 1.0
+    return float(2 * _stats().t.sf(abs(difference) / error, df)) if difference else 1.0
 
 
 def _wilson(share: float, n: int) -> Interval:
-    z = float(scipy_stats().norm.ppf((1 + CONFIDENCE) / 2))
+    z = _z()
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     low, high = 100 * max(0.0, centre - half), 100 * min(1.0, centre + half)
     return Interval(100 * share, low, high, 100 * half / z, math.inf)
 
 
-def _compare_predictions(
-    pairs: Sequence[tuple[Result, Result]], rng: np.random.Generator | None
-) -> Comparison:
-    rows = np.concatenate([_predictions(*pair) for pair in pairs], axis=1)
-    measure = pairs[0][0].measure
-    first, second = observed(rows, measure)
-    drawn = np.subtract(*resampled(rows, measure, rng or np.random.default_rng(0)))
+def fisher(r: float, n: int, variance: float = 1.0) -> tuple[float, float]:
+    """Return the interval of a correlation in per cent; NaN for fewer than four points.
+
+    Args:
+        r: The correlation, between -1 and 1.
+        n: Number of points.
+        variance: Of Fisher's transformation, times n - 3; `SPEARMAN` for a rank correlation.
+    """
+    if n < 4:
+        return math.nan, math.nan
+    half = _z() * math.sqrt(variance / (n - 3))
+    centre = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r)))  # a perfect one would be infinite
+    return 100 * math.tanh(centre - half), 100 * math.tanh(centre + half)
+
+
+def correlation(kind: str, x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """Return a correlation, ``spearman`` or ``pearson``, and its two-sided p-value."""
+    got = _stats().spearmanr(x, y) if kind == "spearman" else _stats().pearsonr(x, y)
+    return float(got.statistic), float(got.pvalue)
+
+
+def _compare_predictions(a: Cell, b: Cell, rng: np.random.Generator | None) -> Comparison:
+    rows = _predictions(a, b)
+    first, second = _observed(rows, a.measure)
+    drawn = np.subtract(*_resampled(rows, a.measure, rng or np.random.default_rng(0)))
     low, high = _middle(drawn)
     # One is added for the sample itself: no p-value of a finite number of draws is zero.
     beyond = 1 + min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
@@ -216,19 +242,19 @@ def _compare_predictions(
     return Comparison(float(first - second), low, high, p, "paired bootstrap", error, math.inf)
 
 
-def _predictions(a: Result, b: Result) -> Ints:
-    """Return the true classes and both predictions of one test set, (3, n_test)."""
+def _predictions(a: Cell, b: Cell) -> Ints:
+    """Return the true classes and both predictions of all test rows, (3, n)."""
     if a.gold is None or b.gold is None or a.predicted is None or b.predicted is None:
         raise InputError(
-            f"the results of {a.encoder!r} and {b.encoder!r} on {a.task} hold no predictions to "
-            "draw from: they are kept only where each row is tested once."
+            f"the results on {a.task} hold no predictions to draw from: they are kept only where "
+            "each row is tested once."
         )
-    if a.gold != b.gold or len(a.gold) != len(a.predicted) or len(a.gold) != len(b.predicted):
+    all_rows = ["".join(each) for each in (a.gold, a.predicted, b.predicted)]
+    if a.gold != b.gold or len({len(each) for each in all_rows}) > 1:
         raise InputError(
-            f"the predictions of {a.encoder!r} and {b.encoder!r} on {a.task} are of different "
-            "rows: run both on the same data."
+            f"the predictions on {a.task} are of different rows: run both on the same data."
         )
-    return np.stack([decode_classes(each) for each in (a.gold, a.predicted, b.predicted)])
+    return np.stack([decode_classes(each) for each in all_rows])
 
 
 def _middle(drawn: Array) -> tuple[float, float]:
@@ -236,45 +262,72 @@ def _middle(drawn: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _check_one_kind(results: Sequence[Result]) -> None:
-    if not results:
-        raise InputError("no results: there is nothing to compute from.")
-    kinds = {(r.encoder, *_setting(r)) for r in results}
-    if len(kinds) > 1:
-        shown = sorted(" ".join(kind) for kind in kinds)[:2]
-        raise InputError(f"results of different kinds: {shown[0]!r} and {shown[1]!r}.")
-    if len({r.split for r in results}) < len(results):
-        raise InputError(f"{results[0].encoder!r} has two results of a split of {results[0].task}.")
-
-
-def _setting(r: Result) -> tuple[str, ...]:
-    return r.task, r.protocol, r.measure, r.train_lang, r.test_lang
-
-
-def _pairs(a: Sequence[Result], b: Sequence[Result]) -> list[tuple[Result, Result]]:
-    """Match the results of two encoders, split by split."""
-    _check_one_kind(a)
-    _check_one_kind(b)
-    if _setting(a[0]) != _setting(b[0]):
+def _check_comparable(a: Cell, b: Cell) -> None:
+    """Raise unless two cells are of the same task, protocol, languages and splits."""
+    asked = [
+        (cell.task, cell.protocol, cell.measure, cell.train_lang, cell.test_lang) for cell in (a, b)
+    ]
+    if asked[0] != asked[1]:
+        raise InputError(f"{' '.join(asked[0])!r} and {' '.join(asked[1])!r} cannot be compared.")
+    if (a.seeds, a.n_train, a.n_test) != (b.seeds, b.n_train, b.n_test):
         raise InputError(
-            f"{' '.join(_setting(a[0]))!r} and {' '.join(_setting(b[0]))!r} cannot be compared."
+            f"both were run on different splits of {a.task} ({len(a)} and {len(b)}): run both "
+            "with the same protocol on the same data."
         )
-    others = {(each.split, each.seed, each.n_train, each.n_test): each for each in b}
-    keys = [(each.split, each.seed, each.n_train, each.n_test) for each in a]
-    if set(keys) != set(others):
-        raise InputError(
-            f"{a[0].encoder!r} and {b[0].encoder!r} were run on different splits of {a[0].task} "
-            f"({len(a)} and {len(b)}): run both with the same protocol on the same data."
-        )
-    return [(one, others[key]) for one, key in zip(a, keys, strict=True)]
 
 
-def scipy_stats() -> Any:
-    """Return ``scipy.stats``, which only an evaluation needs."""
-    try:
-        from scipy import stats
-    except ImportError as error:
-        raise InputError(
-            "intervals need scipy, which is not installed: pip install 'pmeans[eval]'"
-        ) from error
+def _z() -> float:
+    return float(_stats().norm.ppf((1 + CONFIDENCE) / 2))
+
+
+def _stats() -> Any:
+    """Return ``scipy.stats``, which takes its time to load."""
+    from scipy import stats
+
     return stats
+
+
+def _observed(rows: Ints, measure: str) -> Array:
+    """Score the rows themselves.
+
+    Args:
+        rows: True class and the prediction of each encoder, (1 + n_encoders, n_rows).
+        measure: ``accuracy``, or macro-F1 over the classes that occur.
+
+    Returns:
+        Per cent, (n_encoders,).
+    """
+    kinds, counts = np.unique(rows, axis=1, return_counts=True)
+    return _scores(kinds, counts[None], measure)[:, 0]
+
+
+def _resampled(rows: Ints, measure: str, rng: np.random.Generator) -> Array:
+    """Score `RESAMPLES` samples drawn from the rows, (n_encoders, RESAMPLES)."""
+    kinds, counts = np.unique(rows, axis=1, return_counts=True)
+    n = counts.sum()
+    samples = (rng.multinomial(n, counts / n, _CHUNK) for _ in range(RESAMPLES // _CHUNK))
+    return np.concatenate([_scores(kinds, drawn, measure) for drawn in samples], axis=1)
+
+
+def _scores(kinds: Ints, drawn: Ints, measure: str) -> Array:
+    """Score samples that consist of so many rows of each kind.
+
+    Args:
+        kinds: True class and the predictions of each encoder, (1 + n_encoders, n_kinds).
+        drawn: Number of rows of each kind, (n_samples, n_kinds).
+        measure: Accuracy or macro-F1, over the classes that occur in a sample.
+
+    Returns:
+        Per cent, (n_encoders, n_samples).
+    """
+    gold, n = kinds[0], drawn.sum(axis=1)
+    if measure == "accuracy":
+        return np.stack([100 * (drawn @ (gold == each)) / n for each in kinds[1:]])
+    classes = np.unique(kinds)[:, None]
+    scores = []
+    for each in kinds[1:]:
+        hits = drawn @ ((gold == classes) & (each == classes)).T
+        sizes = drawn @ ((gold == classes).astype(int) + (each == classes)).T
+        f1 = 2 * hits / np.maximum(sizes, 1)
+        scores.append(100 * f1.sum(axis=1) / (sizes > 0).sum(axis=1))
+    return np.stack(scores)

@@ -8,16 +8,17 @@ the best of its column and set by more than chance, see `_best`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pmeans.evaluation.cells import Cell
 from pmeans.experiments import published, translations
+from pmeans.experiments.folder import Key, Reasons
 from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
-from pmeans.experiments.results import Result
-from pmeans.experiments.scores import NOT_RUN, Over, Reasons, Scores
+from pmeans.experiments.query import NOT_RUN, Over, Scores
+from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
 from pmeans.experiments.statistics import holm
-from pmeans.experiments.table import SIGNIFICANT, Cell, Column, Group, Row, Table
 
 SETS = {"paper": "The paper's word spaces", "available": "Word spaces that can be had"}
 
@@ -33,32 +34,32 @@ class _Spec:
 
 
 def build(
-    experiment: Experiment, results: Sequence[Result], reasons: Reasons | None = None
+    experiment: Experiment, cells: Mapping[Key, Cell], reasons: Reasons | None = None
 ) -> Table:
     """Return the table of an experiment.
 
     Args:
         experiment: Says which rows and columns, and in which layout.
-        results: Scores of its encoders; others are ignored, as are those of other protocols. Where
-            an encoder has changed, the results written last count.
-        reasons: Why results are missing, by (encoder, task, test language).
+        cells: Scores of its encoders.
+        reasons: Why others are missing.
     """
-    scores = Scores(experiment, results, reasons)
+    scores = Scores(experiment, cells, reasons)
     if experiment.layout == "translations":
         return translations.build(experiment, scores, SETS)
     book = published.load(experiment.published)
     specs = tuple(_specs(experiment))
     several = len({row.set for row in experiment.encoders}) > 1
-    groups = tuple(
-        Group(title if several else None, _rows(rows, specs, experiment, scores, book))
+    sections = tuple(
+        Section(title if several else None, _rows(rows, specs, experiment, scores, book))
         for each, title in SETS.items()
         if (rows := [row for row in experiment.encoders if row.set == each])
     )
     titles = [*(spec.title for spec in specs), "known words, lowest", "known words, mean"]
     columns = (Column("dimensions", 0), *(Column(title) for title in titles))
-    legend = tuple(_legend(specs, book))
+    measures = {experiment.task(name).measure for name in experiment.tasks}
+    legend = tuple(_legend(specs, book, "spearman" in measures))
     coverage = _coverage_table(experiment, scores)
-    return Table(experiment.title, "encoder", columns, groups, legend, (coverage,))
+    return Table(experiment.title, "encoder", columns, sections, legend, (coverage,))
 
 
 def _specs(experiment: Experiment) -> Iterator[_Spec]:
@@ -121,7 +122,7 @@ def _best(rows: Sequence[EncoderRow], over: Over, scores: Scores) -> EncoderRow 
     return best if max(holm(p_values)) < SIGNIFICANT else None
 
 
-def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Cell:
+def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Field:
     theirs = their_gap = None
     if comparable(spec.over, spec.key, book):
         model = row.published or row.name
@@ -129,7 +130,7 @@ def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Cell
         their_gap = book.gaps.get((model, spec.key)) if spec.gap else None
     got, note = scores.interval(row, spec.over), scores.missing(row, spec.over)
     if got is None:
-        return Cell(published=theirs, published_gap=their_gap, note=note)
+        return Field(published=theirs, published_gap=their_gap, note=note)
     low, high = (None, None) if math.isnan(got.error) else (got.low, got.high)
     gap = None
     if spec.gap:
@@ -137,7 +138,7 @@ def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Cell
         other, missing = scores.interval(row, over), scores.missing(row, over)
         gap = other.mean - got.mean if other else None
         note = f"in-language: {missing}" if missing else None
-    return Cell(got.mean, low, high, gap, theirs, their_gap, note=note)
+    return Field(got.mean, low, high, gap, theirs, their_gap, note=note)
 
 
 def comparable(over: Over, key: str, book: Published) -> bool:
@@ -147,56 +148,59 @@ def comparable(over: Over, key: str, book: Published) -> bool:
     return same_tasks and (one_lang or set(over.langs) == set(book.langs))
 
 
-def _facts(row: EncoderRow, experiment: Experiment, scores: Scores) -> tuple[Cell, Cell, Cell]:
+def _facts(row: EncoderRow, experiment: Experiment, scores: Scores) -> tuple[Field, Field, Field]:
     """Return the dimensions of a row, and the lowest and the mean share of words it knows."""
     found = [] if row.absent else list(_covered(row, experiment, scores))
     if not found:
-        gone = Cell(note=row.absent or NOT_RUN)
+        gone = Field(note=row.absent or NOT_RUN)
         return gone, gone, gone
-    shares = [100 * share for result in found for share in result.coverage.values()]
+    shares = [100 * share for cell in found for share in cell.coverage.values()]
     if not shares:
-        unknown = Cell(note="no word spaces whose words could be counted")
-        return Cell(found[0].dim), unknown, unknown
+        unknown = Field(note="no word spaces whose words could be counted")
+        return Field(found[0].dim), unknown, unknown
     some = len(found) < len(experiment.tasks) * len(experiment.test)
     note = "of the tasks and languages with results" if some else None
     lowest, mean = min(shares), sum(shares) / len(shares)
-    return Cell(found[0].dim), Cell(lowest, note=note), Cell(mean, note=note)
+    return Field(found[0].dim), Field(lowest, note=note), Field(mean, note=note)
 
 
-def _covered(row: EncoderRow, experiment: Experiment, scores: Scores) -> Iterator[Result]:
-    """Yield one result for each task and test language: all splits have the same coverage."""
+def _covered(row: EncoderRow, experiment: Experiment, scores: Scores) -> Iterator[Cell]:
+    """Yield a cell for each task and test language, whatever it was trained in."""
     for task in experiment.tasks:
         for lang in experiment.test:
-            found = scores.of(row.name, task, lang) or scores.of(row.name, task, lang, True)
-            yield from found[:1]
+            cell = scores.of(row.name, task, lang) or scores.of(row.name, task, lang, True)
+            if cell:
+                yield cell
 
 
 def _coverage_table(experiment: Experiment, scores: Scores) -> Table:
     keys = [(task, lang) for task in experiment.tasks for lang in experiment.test]
     rows = []
     for row in (each for each in experiment.encoders if each.absent is None):
-        found = {(r.task, r.test_lang): r.coverage for r in _covered(row, experiment, scores)}
+        found = {(c.task, c.test_lang): c.coverage for c in _covered(row, experiment, scores)}
         for space in dict.fromkeys(space for shares in found.values() for space in shares):
             cells = [
-                Cell(100 * found[key][space])
+                Field(100 * found[key][space])
                 if space in found.get(key, {})
-                else Cell(note=scores.missing(row, Over(key[:1], key[1:])))
+                else Field(note=scores.missing(row, Over(key[:1], key[1:])))
                 for key in keys
             ]
             rows.append(Row(f"{row.name}: {space}", tuple(cells)))
     columns = tuple(Column(f"{task} {lang}") for task, lang in keys)
     legend = ("Share of the running words of the test language that a word space knows.",)
     return Table(
-        "Known words, %", "encoder: word space", columns, (Group(None, tuple(rows)),), legend
+        "Known words, %", "encoder: word space", columns, (Section(None, tuple(rows)),), legend
     )
 
 
-def _legend(specs: Sequence[_Spec], book: Published) -> Iterator[str]:
+def _legend(specs: Sequence[_Spec], book: Published, correlated: bool) -> Iterator[str]:
     yield (
         "Per cent. ± is half of the 95 % confidence interval: Nadeau and Bengio's corrected one "
         "for folds and repetitions, Wilson's for accuracies on a fixed test set. Averages take "
         "tasks as independent, and languages of a task as not."
     )
+    if correlated:
+        yield "A rank correlation is shown times 100, with its interval by Fisher's transformation."
     if any(spec.gap for spec in specs):
         yield "In parentheses: in-language minus cross-lingual score."
     if book.scores:

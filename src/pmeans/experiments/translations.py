@@ -6,17 +6,15 @@ the same test rows. Task ``X-MT`` is the machine translation of task ``X``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pmeans.errors import ConfigError
 from pmeans.experiments import published
 from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
-from pmeans.experiments.scores import Over, Scores
-from pmeans.experiments.statistics import CONFIDENCE, scipy_stats
-from pmeans.experiments.table import Cell, Column, Group, Row, Table
+from pmeans.experiments.query import Over, Scores
+from pmeans.experiments.render import Column, Field, Row, Section, Table
+from pmeans.experiments.statistics import SPEARMAN, correlation, fisher
 
 COLUMNS = (
     Column("points", 0),
@@ -42,15 +40,15 @@ def build(experiment: Experiment, scores: Scores, sets: Mapping[str, str]) -> Ta
             "machine translation, such as 'AM' and 'AM-MT'."
         )
     book = published.load(experiment.published)
-    groups = []
+    sections = []
     for each, title in sets.items():
         encoders = [row for row in experiment.encoders if row.set == each]
         rows = [_row(task, encoders, experiment, scores, book) for task in pairs]
         if encoders:
-            groups.append(Group(title, tuple(rows)))
+            sections.append(Section(title, tuple(rows)))
     source = (f"In brackets: the published value, and ours minus it. Source: {book.source}",)
     legend = (*LEGEND, *(source if book.scores else ()))
-    return Table(experiment.title, "task", COLUMNS, tuple(groups), legend)
+    return Table(experiment.title, "task", COLUMNS, tuple(sections), legend)
 
 
 def _row(
@@ -70,30 +68,16 @@ def _row(
             else:
                 gone += [why for over in pair if (why := scores.missing(row, over))][:1]
     without = f"{len(gone)} points are missing: {'; '.join(dict.fromkeys(gone))}" if gone else None
-    count = Cell(len(points), note=without)
-    cells: list[Cell] = []
+    count = Field(len(points), note=without)
+    cells: list[Field] = []
     for name in ("spearman", "pearson"):
         theirs = book.scores.get((task, name))
         if any(len(set(values)) < 3 for values in zip(*points, strict=True)) or not points:
             few = "a correlation needs three different scores"
-            cells += [Cell(published=theirs, note=without or few), Cell(note=without or few)]
+            cells += [Field(published=theirs, note=without or few), Field(note=without or few)]
             continue
-        r, p = _correlation(name, *zip(*points, strict=True))
-        low, high = _fisher(r, len(points), 1.06 if name == "spearman" else 1.0)
-        cells += [Cell(100 * r, low, high, published=theirs), Cell(p)]
+        r, p = correlation(name, *zip(*points, strict=True))
+        found = fisher(r, len(points), SPEARMAN if name == "spearman" else 1.0)
+        low, high = found if len(points) > 3 else (None, None)
+        cells += [Field(100 * r, low, high, published=theirs), Field(p)]
     return Row(task, (count, *cells))
-
-
-def _correlation(name: str, x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    stats: Any = scipy_stats()
-    got = stats.spearmanr(x, y) if name == "spearman" else stats.pearsonr(x, y)
-    return float(got.statistic), float(got.pvalue)
-
-
-def _fisher(r: float, n: int, variance: float) -> tuple[float | None, float | None]:
-    """Return the interval of a correlation in per cent; none for fewer than four points."""
-    if n < 4:
-        return None, None
-    z = float(scipy_stats().norm.ppf((1 + CONFIDENCE) / 2)) * math.sqrt(variance / (n - 3))
-    centre = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, r)))  # a perfect one would be infinite
-    return 100 * math.tanh(centre - z), 100 * math.tanh(centre + z)

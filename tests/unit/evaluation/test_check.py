@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pmeans.errors import InputError, LanguageError
-from pmeans.evaluation.protocols import check
-from pmeans.evaluation.types import Dataset, Rows
+from pmeans.evaluation.dataset import Dataset, Examples
+from pmeans.evaluation.protocols import CLASSIFYING, check
 
 
 def rows(labels, n=None):
-    return Rows(("word",) * (len(labels) if n is None else n), np.array(labels))
+    return Examples(("word",) * (len(labels) if n is None else n), np.array(labels))
 
 
 def dataset(parallel=True, **langs):
@@ -19,7 +19,7 @@ def dataset(parallel=True, **langs):
 GOOD = {"all": rows([0, 1] * 50)}
 
 
-@pytest.mark.parametrize("protocol", ["senteval-2018", "ukp-subsample", "modern"])
+@pytest.mark.parametrize("protocol", [each.name for each in CLASSIFYING])
 def test_a_sound_dataset_passes(protocol):
     check(dataset(en=GOOD, de=GOOD), protocol, "en", ["en", "de"])
 

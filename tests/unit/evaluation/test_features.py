@@ -5,8 +5,8 @@ import pytest
 
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
+from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.types import Dataset, Rows
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 
@@ -25,8 +25,8 @@ DATASET = Dataset(
     "accuracy",
     True,
     {
-        "en": {"all": Rows(("a", "b", "c", "d"), np.array([0, 1, 0, 1]))},
-        "de": {"all": Rows(("e", "f", "g", "h"), np.array([0, 1, 0, 1]))},
+        "en": {"all": Examples(("a", "b", "c", "d"), np.array([0, 1, 0, 1]))},
+        "de": {"all": Examples(("e", "f", "g", "h"), np.array([0, 1, 0, 1]))},
     },
 )
 EN, DE = MATRIX[:4, 0], MATRIX[4:, 0]
@@ -95,8 +95,8 @@ def test_a_language_with_test_rows_alone_cannot_have_a_z_norm_of_its_own():
     parts = {"en": {"train": rows, "test": rows}, "de": {"test": DATASET.rows["de"]["all"]}}
     dataset = Dataset("toy", DATASET.classes, "accuracy", True, parts)
     with pytest.raises(InputError, match="nothing but test rows in 'de'"):
-        Features(encoder("per_language"), dataset).check(["en", "de"])
-    Features(encoder("train"), dataset).check(["en", "de"])
+        Features(encoder("per_language"), dataset).check("en", ["en", "de"])
+    Features(encoder("train"), dataset).check("en", ["en", "de"])
 
 
 def test_a_plain_encoder_needs_no_recipe():

@@ -9,11 +9,14 @@ import pytest
 
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
+from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.protocols import modern, senteval, ukp
-from pmeans.evaluation.protocols.training import Job, Trainer
+from pmeans.evaluation.protocol import Job, Trainer
+from pmeans.evaluation.protocols import modern
+from pmeans.evaluation.protocols import senteval_2018 as senteval
+from pmeans.evaluation.protocols import ukp_subsample as ukp
+from pmeans.evaluation.protocols.transfer_classifier import TRANSFER
 from pmeans.evaluation.splits import stratified_folds, subsample
-from pmeans.evaluation.types import Dataset, Rows
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 
@@ -35,7 +38,7 @@ def encoder(scope):
 def dataset(changed, parts):
     sentences = np.array(SENTENCES, dtype=object)
     sentences[changed] = "w50 w59 w55"
-    rows = {p: Rows(tuple(sentences[i]), LABELS[i]) for p, i in parts.items()}
+    rows = {p: Examples(tuple(sentences[i]), LABELS[i]) for p, i in parts.items()}
     return Dataset("toy", ("a", "b"), "accuracy", True, {"en": rows})
 
 
@@ -65,8 +68,8 @@ FOLD = stratified_folds(LABELS, senteval.FOLDS, senteval.SEED)[0][1]
 
 
 def test_the_outer_fold_of_senteval_never_sees_its_test_rows():
-    plain, before = fitted(senteval, "train", [], ALL)
-    nonsense, after = fitted(senteval, "train", FOLD, ALL)
+    plain, before = fitted(senteval.SENTEVAL_2018, "train", [], ALL)
+    nonsense, after = fitted(senteval.SENTEVAL_2018, "train", FOLD, ALL)
     first_fold = 10 * (1 + len(senteval.PENALTIES)) + 2
     assert plain[:first_fold] == nonsense[:first_fold]
     assert plain[first_fold:] != nonsense[first_fold:], "the rows train other folds"
@@ -76,16 +79,16 @@ def test_the_outer_fold_of_senteval_never_sees_its_test_rows():
 
 @pytest.mark.parametrize("parts", [FIXED, {"train": FIXED["train"], "test": FIXED["test"]}])
 def test_a_published_test_part_never_enters_a_fit(parts):
-    plain, before = fitted(senteval, "train", [], parts)
-    nonsense, after = fitted(senteval, "train", FIXED["test"], parts)
+    plain, before = fitted(senteval.SENTEVAL_2018, "train", [], parts)
+    nonsense, after = fitted(senteval.SENTEVAL_2018, "train", FIXED["test"], parts)
     assert plain == nonsense
     assert before[0].chosen == after[0].chosen
     assert not np.array_equal(before[0].predicted, after[0].predicted), "the change is visible"
 
 
 def test_a_repetition_of_the_subsamples_never_sees_its_test_rows():
-    plain, _ = fitted(ukp, "train", [], ALL)
-    nonsense, _ = fitted(ukp, "train", subsample(160, 0)[2], ALL)
+    plain, _ = fitted(ukp.UKP_SUBSAMPLE, "train", [], ALL)
+    nonsense, _ = fitted(ukp.UKP_SUBSAMPLE, "train", subsample(160, 0)[2], ALL)
     first_repetition = 1 + len(ukp.RATES)
     assert plain[:first_repetition] == nonsense[:first_repetition]
     assert plain[first_repetition:] != nonsense[first_repetition:]
@@ -101,14 +104,25 @@ def test_the_modern_protocol_never_sees_its_test_rows(monkeypatch):
         return classifier, c, dev
 
     monkeypatch.setattr(modern, "_fit", recorded)
-    fitted(modern, "train", [], ALL)
-    fitted(modern, "train", stratified_folds(LABELS, modern.FOLDS, modern.SEED)[0][1], ALL)
+    fitted(modern.MODERN, "train", [], ALL)
+    fitted(modern.MODERN, "train", stratified_folds(LABELS, modern.FOLDS, modern.SEED)[0][1], ALL)
     assert record[0] == record[5]
     assert record[1] != record[6]
 
 
-@pytest.mark.parametrize("protocol", [senteval, ukp])
+def test_the_transfer_classifier_never_sees_its_test_rows():
+    first_fold = stratified_folds(LABELS, modern.FOLDS, modern.SEED)[0][1]
+    _, before = fitted(TRANSFER, "train", [], ALL)
+    _, after = fitted(TRANSFER, "train", first_fold, ALL)
+    # What was chosen, and how well it did on training rows; its error on test rows may differ.
+    for key in ("penalty", "columns"):
+        assert before[0].chosen[key] == after[0].chosen[key]
+    assert before[0].dev == after[0].dev
+    assert before[1].dev != after[1].dev, "the rows train other folds"
+
+
+@pytest.mark.parametrize("protocol", [senteval.SENTEVAL_2018, ukp.UKP_SUBSAMPLE])
 def test_the_scope_all_does_see_them(protocol):
     # So that the tests above can fail: the paper's likely scope moves what is fitted.
-    test = FOLD if protocol is senteval else subsample(160, 0)[2]
+    test = FOLD if protocol is senteval.SENTEVAL_2018 else subsample(160, 0)[2]
     assert fitted(protocol, "all", [], ALL)[0][0] != fitted(protocol, "all", test, ALL)[0][0]

@@ -8,7 +8,7 @@ import pytest
 
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.evaluation import tasks
-from pmeans.evaluation.types import Dataset
+from pmeans.evaluation.dataset import Dataset
 
 BOTH = "text,label,lang\nIt's good,yes,en\nEs ist gut,yes,de\nIt's bad,no,en\nSchlecht,no,de\n"
 ONE_FILE = 'languages = ["en", "de"]\nfiles = [{ path = "a.csv" }]'

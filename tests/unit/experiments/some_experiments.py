@@ -22,29 +22,35 @@ def experiment(layout="tasks", **changes):
     return Experiment("some", "Some scores", layout, **values | changes)
 
 
+def at(name, *cells):
+    """Put cells in the places of a row."""
+    return {(name, cell.task, cell.train_lang, cell.test_lang): cell for cell in cells}
+
+
 def scored(name, level, *, dim=300, tasks=("AM", "MR", "TREC"), train="en", test="en", seed=0):
-    """Results of an encoder whose scores lie about a level; equal seeds differ by level alone."""
-    both = {"encoder": name, "dim": dim, "train_lang": train, "test_lang": test}
-    found = []
+    """Cells of an encoder whose scores lie about a level; equal seeds differ by level alone."""
+    both = {"dim": dim, "train_lang": train, "test_lang": test}
+    found = {}
     for task in tasks:
-        both |= {"task": task, "cell": f"{name} {task} {train} {test}"}
+        key = (name, task, train, test)
+        both |= {"task": task, "id": " ".join(key)}
         if task == "TREC":
             right = round(3 * level)
-            found += fixed(GOLD, GOLD[:right] + "3" * (300 - right), **both)
+            found[key] = fixed(GOLD, GOLD[:right] + "3" * (300 - right), **both)
         elif task.startswith("A"):
             kind = {"protocol": "ukp-subsample", "measure": "macro-f1", "n_test": 20, "n_train": 60}
-            found += noisy(level - 20, seed, n=50, **both, **kind)
+            found[key] = noisy(level - 20, seed, n=50, **both, **kind)
         else:
-            found += noisy(level, seed, **both)
+            found[key] = noisy(level, seed, **both)
     return found
 
 
 def results():
-    return [
-        *scored("mean", 75, seed=1),
-        *scored("power & means_1 <50%", 79.04, dim=900, seed=2),
-        *scored("same size", 76, dim=900, seed=3, tasks=("AM", "MR")),
-    ]
+    return {
+        **scored("mean", 75, seed=1),
+        **scored("power & means_1 <50%", 79.04, dim=900, seed=2),
+        **scored("same size", 76, dim=900, seed=3, tasks=("AM", "MR")),
+    }
 
 
 REASONS = {("same size", "TREC", "en"): "its test set is not there"}

@@ -2,39 +2,42 @@
 
 import numpy as np
 
-from pmeans.experiments.results import Result
-
-
-def result(value=80.0, **changes):
-    """One score of a fixed test set, or what the changes make of it."""
-    values = {
-        "cell": "c0ffee000000",
-        "encoder": "GN",
-        "encoder_id": "0123456789ab",
-        "dim": 300,
-        "znorm": "none",
-        "task": "MR",
-        "protocol": "senteval-2018",
-        "train_lang": "en",
-        "test_lang": "en",
-        "split": 0,
-        "seed": 1111,
-        "measure": "accuracy",
-        "value": value,
-        "dev": 81.0,
-        "chosen": {"l2": 0.001},
-        "n_train": 900,
-        "n_test": 100,
-        "coverage": {"googlenews": 0.95},
-        "seconds": 1.5,
-        "versions": {"pmeans": "0.1.0"},
-    }
-    return Result(**values | changes)
+from pmeans.evaluation.cells import Cell
 
 
 def splits(values, **changes):
-    """One score for every fold or repetition."""
-    return [result(value, split=i, seed=i, **changes) for i, value in enumerate(values)]
+    """A cell with a score for every fold or repetition."""
+    n = len(values)
+    of_each = {"n_train": 900, "n_test": 100} | {
+        key: changes.pop(key) for key in ("n_train", "n_test") if key in changes
+    }
+    made = {
+        "id": "c0ffee000000",
+        "encoder": "0123456789ab",
+        "dim": 300,
+        "task": "MR",
+        "data": "da7a00000000",
+        "protocol": "senteval-2018",
+        "version": 1,
+        "settings": {},
+        "train_lang": "en",
+        "test_lang": "en",
+        "measure": "accuracy",
+        "coverage": {"googlenews": 0.95},
+        "seconds": 1.5,
+        "versions": {"pmeans": "0.1.0"},
+        "seeds": tuple(range(n)),
+        "values": tuple(map(float, values)),
+        "dev": (81.0,) * n,
+        "chosen": {"l2": (0.001,) * n},
+        **{key: (value,) * n for key, value in of_each.items()},
+    }
+    return Cell(**made | changes)
+
+
+def result(value=80.0, **changes):
+    """A cell with one score of a fixed test set."""
+    return splits([value], **{"seeds": (1111,)} | changes)
 
 
 def noisy(mean, seed, n=10, spread=1.0, **changes):
@@ -47,4 +50,4 @@ def noisy(mean, seed, n=10, spread=1.0, **changes):
 def fixed(gold, predicted, **changes):
     """One score of a fixed test set with its predictions, as strings of digits."""
     right = 100 * float(np.mean([g == p for g, p in zip(gold, predicted, strict=True)]))
-    return [result(right, n_test=len(gold), gold=gold, predicted=predicted, **changes)]
+    return result(right, n_test=len(gold), gold=(gold,), predicted=(predicted,), **changes)

@@ -60,8 +60,10 @@ def test_run_keeps_results_under_the_experiments_name_and_says_what_it_did(eval_
         "2 cells left out: no word space named 'far-away'\n"
         "8 cells evaluated, 0 were finished before.\n"
     )
-    lines = (tmp_path / "results/toy/results.jsonl").read_text().splitlines()
-    assert {json.loads(line)["encoder"] for line in lines} == {"mean", "min max"}
+    named = json.loads((tmp_path / "results/toy/rows.json").read_text())["cells"]
+    assert {row for row, *_ in named} == {"mean", "min max"}
+    lines = (tmp_path / "results/cells.jsonl").read_text().splitlines()
+    assert {json.loads(line)["id"] for line in lines} == {cell for *_, cell in named}
 
 
 def test_a_finished_run_has_nothing_to_do(eval_, finished):
@@ -73,7 +75,7 @@ def test_run_can_be_limited_to_encoders_and_tasks(eval_, fakes, tmp_path):
     only = ("--only-encoder", "mean", "--only-task", "MR", "--results", "kept")
     assert eval_("run", "toy.toml", "--data", "data", *only).exit_code == 0
     assert {cell[:2] for cell in fakes.evaluated} == {("mean", "MR")}
-    assert (tmp_path / "kept/toy/results.jsonl").exists()
+    assert (tmp_path / "kept/toy/rows.json").exists()
 
 
 def test_an_interrupted_run_says_how_to_go_on(eval_, fakes):
@@ -88,7 +90,7 @@ def test_an_interrupted_run_says_how_to_go_on(eval_, fakes):
 
 def test_missing_data_names_the_three_places_it_is_sought(eval_, monkeypatch):
     monkeypatch.setenv("PMEANS_DATA", "nowhere")
-    places = ("--data", "$PMEANS_DATA (nowhere)", "home/data")
+    places = ("that is given", "$PMEANS_DATA (nowhere)", "home/data")
     assert fails(eval_("run", "toy.toml"), "no folder 'nowhere'", *places)
 
 
@@ -143,31 +145,28 @@ def test_a_table_of_what_was_never_run_has_no_numbers(eval_):
     assert "not run" in result.stdout
 
 
-FILE = "results/toy/results.jsonl"
-
-
-def test_two_encoders_of_one_file_are_compared(eval_, finished):
-    result = eval_("compare", f"{FILE}:mean", f"{FILE}:min max")
+def test_two_rows_of_an_experiment_are_compared(eval_, finished):
+    result = eval_("compare", "toy:mean", "toy:min max")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "mean" in result.stdout
     assert "AC" in result.stdout
 
 
-def test_compare_asks_which_encoder_and_lists_them(eval_, finished):
-    assert fails(eval_("compare", FILE, FILE), "which encoder?", "mean; min max")
-    wrong = eval_("compare", f"{FILE}:maen", f"{FILE}:mean")
-    assert fails(wrong, "no encoder 'maen'", "Did you mean 'mean'", "mean; min max")
+def test_compare_asks_which_row_and_lists_them(eval_, finished):
+    assert fails(eval_("compare", "toy", "toy"), "which row?", "mean; min max")
+    wrong = eval_("compare", "toy:maen", "toy:mean")
+    assert fails(wrong, "no row 'maen'", "Did you mean 'mean'", "mean; min max")
 
 
-def test_a_file_with_one_encoder_needs_no_name(eval_, finished, tmp_path):
-    lines = (tmp_path / FILE).read_text().splitlines(keepends=True)
-    one = [line for line in lines if '"encoder": "mean"' in line]
-    (tmp_path / "one.jsonl").write_text("".join(one))
-    assert eval_("compare", "one.jsonl", f"{FILE}:min max").exit_code == 0
+def test_an_experiment_with_one_row_needs_no_name(eval_, finished, tmp_path):
+    only = ("--only-encoder", "mean")
+    (tmp_path / "one.toml").write_text(toy_run.TOML.replace('name = "toy"', 'name = "one"'))
+    assert eval_("run", "one.toml", "--data", "data", *only).exit_code == 0
+    assert eval_("compare", "one", "toy:min max").exit_code == 0
 
 
-def test_compare_says_that_there_is_no_file(eval_):
-    assert fails(eval_("compare", "none.jsonl:mean", "none.jsonl"), "none.jsonl")
+def test_compare_says_that_there_are_no_results(eval_, finished):
+    assert fails(eval_("compare", "tyo:mean", "toy:mean"), "'tyo'", "Did you mean 'toy'")
 
 
 def test_the_figure_is_drawn_from_results(eval_, tmp_path):
@@ -188,5 +187,5 @@ def test_tasks_are_listed_with_the_languages_that_are_there(eval_, fakes, monkey
 
 
 def test_a_damaged_note_of_reasons_says_what_to_do(eval_, finished, tmp_path):
-    (tmp_path / "results/toy/absent.json").write_text("[1]")
-    assert fails(eval_("table", "toy.toml"), "absent.json: not a list", "Delete it")
+    (tmp_path / "results/toy/rows.json").write_text("[1]")
+    assert fails(eval_("table", "toy.toml"), "rows.json: not the cells", "Delete it")

@@ -7,7 +7,7 @@ import pytest
 
 from pmeans.errors import ConfigError, InputError
 from pmeans.experiments import published
-from pmeans.experiments.plan import Experiment, cells
+from pmeans.experiments.plan import Experiment, places
 
 FILES = sorted((Path(__file__).parents[3] / "experiments").glob("*.toml"))
 TOML = """
@@ -27,6 +27,7 @@ name = "other"
 set = "paper"
 absent = "nobody has it"
 """
+SETTINGS = 'settings = { adapt = "rows" }\nparts = [{ space = "y" }]'
 
 
 @pytest.fixture
@@ -59,8 +60,8 @@ def test_the_papers_tables_and_figure_are_all_there():
     assert {f"paper-{name}" for name in names} <= {path.stem for path in FILES}
 
 
-def test_cells_are_encoders_times_tasks_times_languages(read):
-    got = [(c.encoder.name, c.task, c.protocol, c.train_lang, c.test_lang) for c in cells(read())]
+def test_places_are_encoders_times_tasks_times_languages(read):
+    got = [(c.row.name, c.task, c.protocol, c.train_lang, c.test_lang) for c in places(read())]
     assert got == [
         ("mean", task, protocol, *pair)
         for task, protocol in (("AC", "ukp-subsample"), ("MR", "senteval-2018"))
@@ -69,17 +70,17 @@ def test_cells_are_encoders_times_tasks_times_languages(read):
 
 
 def test_without_in_language_only_transfer_is_run(read):
-    pairs = {(c.train_lang, c.test_lang) for c in cells(read("in_language = true", ""))}
+    pairs = {(c.train_lang, c.test_lang) for c in places(read("in_language = true", ""))}
     assert pairs == {("en", "de"), ("en", "fr")}
 
 
 def test_a_monolingual_cell_is_there_once_although_it_is_in_language(read):
     german = replace(read(), layout="tasks", train="de", test=("de",))
-    assert len(cells(german)) == 2
+    assert len(places(german)) == 2
 
 
 def test_one_protocol_for_all_takes_the_place_of_each_tasks_own(read):
-    found = cells(read('title = "Toy"', 'title = "Toy"\nprotocol = "modern"'))
+    found = places(read('title = "Toy"', 'title = "Toy"\nprotocol = "modern"'))
     assert {cell.protocol for cell in found} == {"modern"}
 
 
@@ -89,7 +90,7 @@ def test_own_tasks_lie_beside_the_experiment(read, tmp_path):
         'files = [{ path = "tickets.csv" }]\n'
     )
     experiment = read('tasks = ["AC", "MR"]', 'own_tasks = "own.toml"\ntasks = ["tickets"]')
-    assert {(c.task, c.protocol) for c in cells(experiment)} == {("tickets", "ukp-subsample")}
+    assert {(c.task, c.protocol) for c in places(experiment)} == {("tickets", "ukp-subsample")}
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,8 @@ def test_own_tasks_lie_beside_the_experiment(read, tmp_path):
         ('set = "paper"', "project = 0", "cannot project to 0 columns"),
         ('title = "Toy"', 'title = "Toy"\npublished = "table7"', "no published table 'table7'"),
         ('set = "paper"', 'published = "BV"', "no published row 'BV'"),
+        ('title = "Toy"', 'title = "Toy"\nprotocol = "moden"', "no protocol 'moden'"),
+        ('absent = "nobody has it"', SETTINGS, "'ukp-subsample' has no setting 'adapt'"),
         ('title = "Toy"', 'titel = "Toy"', "Did you mean 'title'"),
     ],
 )
@@ -130,3 +133,11 @@ def test_a_part_that_is_not_there_is_refused_with_the_names(read):
         read().only(encoders=["meen"])
     with pytest.raises(InputError, match=r"no task 'SST' in this experiment\. It has: AC, MR"):
         read().only(tasks=["SST"])
+
+
+def test_a_task_without_classes_keeps_its_own_protocol(read):
+    found = places(read('title = "Toy"', 'title = "Toy"\nprotocol = "modern"'))
+    assert {place.protocol for place in found} == {"modern"}
+    measured = read('"AC", "MR"', '"AC", "NTREX", "STS"')
+    measured = replace(measured, protocol="transfer", in_language=False)
+    assert [place.protocol for place in places(measured)[::2]] == ["transfer", "retrieval", "sts"]

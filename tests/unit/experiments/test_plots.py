@@ -7,7 +7,7 @@ from some_experiments import REASONS, ROWS, experiment, results, scored
 from pmeans.errors import InputError
 from pmeans.experiments import plots
 from pmeans.experiments.plan import EncoderRow
-from pmeans.experiments.scores import Scores
+from pmeans.experiments.query import Scores
 from pmeans.recipe import Part
 
 NINE = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")
@@ -44,11 +44,11 @@ def test_points_stand_at_their_dimensions_with_their_intervals():
 
 def test_published_averages_of_the_same_tasks_are_points_too(tmp_path):
     nine = experiment(tasks=NINE)
-    points, _ = plots._points(nine, Scores(nine, []))
+    points, _ = plots._points(nine, Scores(nine, {}))
     assert [(p.name, p.dim, p.score, p.published) for p in points] == [
         ("GN [-inf, 1, inf]", 900, 77.9, True)
     ]
-    assert "Hollow" in plots.dimensions(nine, [], tmp_path / "a.svg")
+    assert "Hollow" in plots.dimensions(nine, {}, tmp_path / "a.svg")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_encoders_are_grouped_by_what_they_do(row, group):
 
 def test_labels_of_near_points_do_not_cover_each_other():
     rows = tuple(EncoderRow(f"e{i}") for i in range(4))
-    found = [each for row in rows for each in scored(row.name, 75)]
+    found = {key: each for row in rows for key, each in scored(row.name, 75).items()}
     many = experiment(encoders=rows)
     points, _ = plots._points(many, Scores(many, found))
     heights = [y for _, _, y in plots._labels(points)]
@@ -81,10 +81,10 @@ def test_another_suffix_is_refused(tmp_path):
 
 def test_a_figure_without_points_is_refused(tmp_path):
     with pytest.raises(InputError, match="no average to draw"):
-        plots.dimensions(experiment(), [], tmp_path / "a.svg")
+        plots.dimensions(experiment(), {}, tmp_path / "a.svg")
 
 
 def test_a_missing_matplotlib_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"pip install 'pmeans\[plots\]'"):
         plots.dimensions(experiment(), results(), tmp_path / "a.svg")

@@ -9,10 +9,10 @@ import pytest
 import toy_run
 
 from pmeans.errors import InputError, LanguageError
-from pmeans.evaluation import protocols, tasks
-from pmeans.experiments.files import read_reasons
+from pmeans.evaluation import cells, protocols, tasks
+from pmeans.evaluation.protocol import Settings
+from pmeans.experiments.folder import read_index, scored
 from pmeans.experiments.plan import Experiment
-from pmeans.experiments.results import claim, read
 from pmeans.experiments.run import prepare, run
 from pmeans.spaces.library import path_of
 from pmeans.spaces.space import WordSpace
@@ -33,7 +33,7 @@ def fakes(monkeypatch, tmp_path, toy):
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "results" / "results.jsonl"
+    return tmp_path / "results"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def go(fakes, tmp_path, path):
     experiment = Experiment.from_toml(tmp_path / "toy.toml")
 
     def going(experiment=experiment, **options):
-        return run(experiment, root=tmp_path / "data", results_path=path, **options)
+        return run(experiment, root=tmp_path / "data", results=path, **options)
 
     going.experiment = experiment
     return going
@@ -50,19 +50,21 @@ def go(fakes, tmp_path, path):
 def test_every_cell_is_evaluated_and_kept(go, fakes, path):
     outcome = go()
     assert fakes.evaluated == ALL
-    kept = [(r.encoder, r.task, r.train_lang, r.test_lang) for r in read(path) if r.split == 0]
-    assert kept == ALL
+    found, _ = scored(path, go.experiment)
+    assert list(found) == ALL
+    assert list(cells.read(path).values()) == list(found.values())
     assert (outcome.before, outcome.now, outcome.elsewhere) == (0, 8, 0)
 
 
 def test_a_result_has_all_that_its_score_depends_on(go, path):
     go()
-    result = read(path)[1]
-    assert (result.value, result.split, result.seed, result.measure) == (51.0, 1, 7, "macro-f1")
-    assert (result.dim, result.znorm, result.protocol) == (3, "none", "ukp-subsample")
-    assert result.coverage == {"toy": 0.75}  # German: die, katze, die; not hund
-    assert {"pmeans", "python", "numpy", "kernels", "device"} <= result.versions.keys()
-    assert (result.gold, result.predicted) == ("01", "01")
+    cell = next(iter(cells.read(path).values()))
+    assert (cell.values, cell.seeds, cell.measure) == ((50.0, 51.0), (7, 7), "macro-f1")
+    assert (cell.dim, cell.protocol, cell.version) == (3, "ukp-subsample", 1)
+    assert (cell.dev, cell.chosen) == ((60.0, 60.0), {"l2": (0.1, 0.1)})
+    assert cell.coverage == {"toy": 0.75}  # German: die, katze, die; not hund
+    assert {"pmeans", "python", "numpy", "kernels", "device"} <= cell.versions.keys()
+    assert (cell.gold, cell.predicted) == (("01", "01"), ("01", "01"))
 
 
 def test_finished_cells_are_not_run_again(go, fakes):
@@ -120,7 +122,7 @@ def test_two_runs_at_once_evaluate_every_cell_once(go, fakes, path):
         thread.join()
     assert sorted(fakes.evaluated) == sorted(ALL)
     assert sum(outcome.now for outcome in outcomes) == 8
-    assert len(read(path)) == 16
+    assert len(cells.read(path)) == 8
 
 
 def test_what_another_run_holds_is_left_to_it_and_said(go, fakes):
@@ -136,9 +138,9 @@ def test_what_another_run_holds_is_left_to_it_and_said(go, fakes):
 
 
 def test_what_another_run_gave_up_is_done_in_the_end(go, fakes, path, tmp_path):
-    groups, _ = prepare(go.experiment, tmp_path / "data")
+    works, *_ = prepare(go.experiment, tmp_path / "data")
     with contextlib.ExitStack() as other:
-        assert other.enter_context(claim(path, next(iter(groups[0].cells))))
+        assert other.enter_context(cells.claim(path, next(iter(works[0].cells))))
         fakes.on_evaluate = other.close
         assert go().now == 8
     assert fakes.evaluated == [*ALL[1:], ALL[0]]
@@ -189,7 +191,7 @@ def test_a_language_that_the_spaces_do_not_have_is_a_reason(go):
 
 def test_reasons_are_kept_for_the_table(go, path):
     go()
-    assert read_reasons(path) == {
+    assert read_index(path, "toy").absent == {
         ("elsewhere", task, "de"): "no word space named 'far-away'" for task in ("AC", "MR")
     }
 
@@ -199,7 +201,7 @@ def test_a_partial_run_keeps_the_other_cells_reasons(go, fakes, path):
     go()
     fakes.missing.clear()
     go(go.experiment.only(encoders=["mean"]))
-    reasons = read_reasons(path)
+    reasons = read_index(path, "toy").absent
     assert ("mean", "MR", "de") not in reasons
     assert reasons["min max", "MR", "de"] == "no file 'MR.de'."
 
@@ -213,8 +215,8 @@ def test_a_cell_is_run_again_when_what_it_is_made_of_changes(go, fakes, toy, mon
     elif change == "sentences":
         monkeypatch.setitem(toy_run.SENTENCES, "de", ("die katze", "die maus"))
     else:
-        for module in protocols.PROTOCOLS.values():
-            monkeypatch.setattr(module, "VERSION", 1000)
+        for name, protocol in protocols.PROTOCOLS.items():
+            monkeypatch.setitem(protocols.PROTOCOLS, name, replace(protocol, version=1000))
     go()
     assert fakes.evaluated == ALL
 
@@ -227,3 +229,43 @@ def test_progress_rises_to_the_end_in_proportion_to_the_work(go):
     assert len(told) == 8
     assert told[0] == (pytest.approx(250 * 3 / 2 / total), "mean on AC: half")
     assert told[-1] == (pytest.approx(1 - 410 * 6 / 2 / total), "min max on MR: half")
+
+
+def test_what_another_experiment_has_computed_is_not_computed_again(go, fakes, path):
+    go()
+    fakes.evaluated.clear()
+    rows = tuple(replace(row, name=f"another {row.name}") for row in go.experiment.encoders)
+    other = replace(go.experiment, name="other", encoders=rows)
+    outcome = go(other)
+    assert fakes.evaluated == []
+    assert (outcome.before, outcome.now) == (8, 0)
+    assert len(scored(path, other)[0]) == 8
+
+
+def test_two_rows_of_one_encoder_are_evaluated_once(go, fakes, path):
+    row = go.experiment.encoders[0]
+    twice = replace(go.experiment, encoders=(row, replace(row, name="the same")))
+    go(twice)
+    assert len(fakes.evaluated) == 4
+    assert len(scored(path, twice)[0]) == 8
+
+
+def test_a_cell_keeps_its_name_where_its_space_is_not_at_hand(go, path, monkeypatch, tmp_path):
+    go()
+    before = scored(path, go.experiment)[0]
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "empty"))
+    assert go().reasons["mean", "AC", "de"] == "no word space named 'toy'"
+    assert scored(path, go.experiment)[0] == before
+
+
+def test_settings_make_another_cell(go, fakes):
+    go()
+    fakes.evaluated.clear()
+    row = replace(go.experiment.encoders[0], settings=Settings(adapt="rows"))
+    go(replace(go.experiment, encoders=(row,)))
+    assert len(fakes.evaluated) == 4
+
+
+def test_results_of_another_protocol_are_not_shown(go, path):
+    go()
+    assert scored(path, replace(go.experiment, protocol="modern"))[0] == {}

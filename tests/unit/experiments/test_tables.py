@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from some_experiments import REASONS, ROWS, experiment, results, scored
+from some_experiments import REASONS, ROWS, at, experiment, results, scored
 from some_results import noisy, result
 
 from pmeans.errors import ConfigError
@@ -11,7 +11,7 @@ from pmeans.experiments.statistics import interval
 
 def cell(table, row, column):
     index = [each.title for each in table.columns].index(column)
-    return next(each for each in table.rows if each.name == row).cells[index]
+    return next(each for each in table.rows if each.name == row).fields[index]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_cell_has_our_mean_its_interval_and_the_published_value(table):
 
 
 def test_rows_stand_in_their_sets(table):
-    names = [[row.name for row in group.rows] for group in table.groups]
+    names = [[row.name for row in section.rows] for section in table.sections]
     assert names == [["GN [-inf, 1, inf]"], [row.name for row in ROWS[1:]]]
 
 
@@ -49,9 +49,9 @@ def test_an_incomplete_row_has_no_average(table):
 
 
 def test_a_row_that_cannot_be_had_shows_published_values_and_one_note(table):
-    row = table.groups[0].rows[0]
+    row = table.sections[0].rows[0]
     assert row.note == "its vectors cannot be had"
-    assert all(each.value is None and each.note is None for each in row.cells)
+    assert all(each.value is None and each.note is None for each in row.fields)
     assert cell(table, row.name, "AM").published == 55.6
 
 
@@ -68,7 +68,7 @@ def test_the_average_is_that_of_unrounded_scores(table):
 def test_a_published_average_stands_only_beside_one_of_the_same_tasks(table):
     assert cell(table, "mean", "average").published is None
     nine = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")
-    assert cell(tables.build(experiment(tasks=nine), []), "mean", "average").published == 76.1
+    assert cell(tables.build(experiment(tasks=nine), {}), "mean", "average").published == 76.1
 
 
 def test_the_significantly_best_is_bold(table):
@@ -77,92 +77,78 @@ def test_the_significantly_best_is_bold(table):
 
 
 def test_nothing_but_the_best_is_bold(table):
-    bold = {row.name for row in table.rows for each in row.cells if each.bold}
+    bold = {row.name for row in table.rows for each in row.fields if each.bold}
     assert bold == {"power & means_1 <50%"}
 
 
 def test_a_best_that_may_be_chance_is_not_bold():
-    close = [*scored("mean", 75, seed=1), *scored("same size", 75.2, seed=2)]
+    close = {**scored("mean", 75, seed=1), **scored("same size", 75.2, seed=2)}
     table = tables.build(experiment(), close)
-    assert not any(each.bold for row in table.rows for each in row.cells)
+    assert not any(each.bold for row in table.rows for each in row.fields)
 
 
 def test_a_best_that_beats_all_but_one_is_not_bold():
-    three = [*scored("mean", 60, seed=1), *scored("same size", 75.2, seed=2)]
-    three += scored("power & means_1 <50%", 75, seed=3)
+    three = {**scored("mean", 60, seed=1), **scored("same size", 75.2, seed=2)}
+    three |= scored("power & means_1 <50%", 75, seed=3)
     table = tables.build(experiment(), three)
-    assert not any(each.bold for row in table.rows for each in row.cells)
+    assert not any(each.bold for row in table.rows for each in row.fields)
 
 
 def test_bold_stands_holms_correction():
     """One comparison at p = 0.03 is significant, and not as the weakest of two such."""
     rows = (EncoderRow("a"), EncoderRow("b"), EncoderRow("c"))
-    a, b, c = noisy(76, 1, encoder="a"), noisy(75, 5, encoder="b"), noisy(75, 5, encoder="c")
-    spread = np.array([one.value - other.value for one, other in zip(a, b, strict=True)]).std(
-        ddof=1
-    )
+    a, b = noisy(76, 1), noisy(75, 5)
+    spread = np.subtract(a.values, b.values).std(ddof=1)
     wanted = 2.57 * np.sqrt(1 / 10 + 1 / 9) * spread  # t = 2.57 with 9 df: p = 0.030
-    b = noisy(76 - wanted, 5, encoder="b")
-    c = noisy(76 - wanted, 5, encoder="c")
+    b = c = noisy(76 - wanted, 5)
 
     def bold(rows, found):
         table = tables.build(experiment(tasks=("MR",), encoders=rows), found)
         return cell(table, "a", "MR").bold
 
-    assert bold(rows[:2], [*a, *b])
-    assert not bold(rows, [*a, *b, *c])
+    assert bold(rows[:2], {**at("a", a), **at("b", b)})
+    assert not bold(rows, {**at("a", a), **at("b", b), **at("c", c)})
 
 
 def test_a_row_alone_is_not_bold():
     table = tables.build(experiment(), scored("mean", 75))
-    assert not any(each.bold for row in table.rows for each in row.cells)
+    assert not any(each.bold for row in table.rows for each in row.fields)
 
 
 def test_sets_are_not_played_off_against_each_other():
     rows = (EncoderRow("old", "paper"), EncoderRow("new", "available"))
-    found = [*scored("old", 60), *scored("new", 90)]
+    found = {**scored("old", 60), **scored("new", 90)}
     table = tables.build(experiment(encoders=rows), found)
-    assert not any(each.bold for row in table.rows for each in row.cells)
+    assert not any(each.bold for row in table.rows for each in row.fields)
 
 
 def test_results_that_cannot_be_compared_are_not_bold():
     rows = (EncoderRow("a"), EncoderRow("b"))
-    found = [result(90.0, encoder="a", task="TREC"), result(50.0, encoder="b", task="TREC")]
+    found = at("a", result(90.0, task="TREC")) | at("b", result(50.0, task="TREC"))
     table = tables.build(experiment(tasks=("TREC",), encoders=rows), found)
     assert cell(table, "a", "TREC").value == 90
     assert not cell(table, "a", "TREC").bold
 
 
 def test_coverage_is_the_lowest_and_the_mean_over_tasks():
-    found = [
-        result(task="AM", cell="1", encoder="mean", coverage={"gn": 0.9, "gv": 0.8}),
-        result(task="MR", cell="2", encoder="mean", coverage={"gn": 1.0, "gv": 0.9}),
-    ]
+    found = at(
+        "mean",
+        result(task="AM", coverage={"gn": 0.9, "gv": 0.8}),
+        result(task="MR", coverage={"gn": 1.0, "gv": 0.9}),
+    )
     table = tables.build(experiment(tasks=("AM", "MR")), found)
     lowest, mean = (cell(table, "mean", f"known words, {each}") for each in ("lowest", "mean"))
     assert (lowest.value, mean.value) == (80, pytest.approx(90))
-    details = {row.name: [each.value for each in row.cells] for row in table.further[0].rows}
+    details = {row.name: [each.value for each in row.fields] for row in table.further[0].rows}
     assert details == {"mean: gn": [90, 100], "mean: gv": [80, 90]}
-
-
-def test_a_changed_encoder_is_shown_by_its_last_results():
-    found = [result(70.0, cell="1", encoder="mean"), result(80.0, cell="2", encoder="mean")]
-    assert cell(tables.build(experiment(tasks=("MR",)), found), "mean", "MR").value == 80
-
-
-def test_results_of_another_protocol_are_not_shown():
-    found = [result(70.0, encoder="mean", protocol="modern")]
-    assert cell(tables.build(experiment(tasks=("MR",)), found), "mean", "MR").value is None
-    modern = experiment(tasks=("MR",), protocol="modern")
-    assert cell(tables.build(modern, found), "mean", "MR").value == 70
 
 
 def crossed(level, gain, lang):
     """An encoder's scores from English, and in the language itself."""
-    return [
-        *scored("mean", level, test=lang),
-        *scored("mean", level + gain, train=lang, test=lang),
-    ]
+    return {
+        **scored("mean", level, test=lang),
+        **scored("mean", level + gain, train=lang, test=lang),
+    }
 
 
 TRANSFER = {"test": ("de", "fr"), "in_language": True, "published": "table3_crosslingual"}
@@ -170,7 +156,7 @@ TRANSFER = {"test": ("de", "fr"), "in_language": True, "published": "table3_cros
 
 def test_transfer_averages_languages_and_shows_in_language_minus_cross_lingual():
     rows = (EncoderRow("mean", published="BIVCD (BV)"),)
-    found = [*crossed(70, 4, "de"), *crossed(72, 2, "fr")]
+    found = {**crossed(70, 4, "de"), **crossed(72, 2, "fr")}
     got = cell(tables.build(experiment("transfer", encoders=rows, **TRANSFER), found), "mean", "MR")
     assert (got.value, got.gap) == (pytest.approx(71), pytest.approx(3))
     assert (got.published, got.published_gap) == (64.4, 1.9)
@@ -186,7 +172,7 @@ def test_transfer_to_some_of_the_languages_is_none_at_all():
 
 
 def test_a_missing_in_language_run_leaves_the_score_and_says_so():
-    found = [*scored("mean", 70, test="de"), *scored("mean", 72, test="fr")]
+    found = {**scored("mean", 70, test="de"), **scored("mean", 72, test="fr")}
     got = cell(tables.build(experiment("transfer", **TRANSFER), found), "mean", "MR")
     assert (got.value, got.gap) == (pytest.approx(71), None)
     assert got.note == "in-language: not run yet"
@@ -195,7 +181,7 @@ def test_a_missing_in_language_run_leaves_the_score_and_says_so():
 def test_languages_have_columns_of_their_own():
     rows = (EncoderRow("mean", published="BIVCD (BV)"),)
     changes = TRANSFER | {"published": "table6_crosslingual_by_language", "encoders": rows}
-    found = [*crossed(70, 4, "de"), *crossed(72, 2, "fr")]
+    found = {**crossed(70, 4, "de"), **crossed(72, 2, "fr")}
     table = tables.build(experiment("languages", **changes), found)
     got = cell(table, "mean", "MR fr")
     assert (got.value, got.gap) == (pytest.approx(72), pytest.approx(2))
@@ -205,7 +191,7 @@ def test_languages_have_columns_of_their_own():
 
 def test_averages_are_the_cross_lingual_and_the_in_language_one():
     changes = TRANSFER | {"published": "table4_power_means"}
-    found = [*crossed(70, 4, "de"), *crossed(72, 2, "fr")]
+    found = {**crossed(70, 4, "de"), **crossed(72, 2, "fr")}
     table = tables.build(experiment("averages", **changes), found)
     means = [cell(table, "mean", each).value for each in ("cross-lingual", "in-language")]
     # Scores on the test set of 300 rows are whole rows, so TREC is exact here too.
@@ -214,12 +200,10 @@ def test_averages_are_the_cross_lingual_and_the_in_language_one():
 
 def translated(scores):
     rows = tuple(EncoderRow(f"e{i}") for i in range(len(scores)))
-    found = []
+    found = {}
     for row, (human, machine) in zip(rows, scores, strict=True):
-        found += noisy(human, 0, encoder=row.name, task="AM", cell=row.name, test_lang="de")
-        found += noisy(
-            machine, 0, encoder=row.name, task="AM-MT", cell=row.name + "m", test_lang="de"
-        )
+        found |= at(row.name, noisy(human, 0, task="AM", test_lang="de"))
+        found |= at(row.name, noisy(machine, 0, task="AM-MT", test_lang="de"))
     changes = {"tasks": ("AM", "AM-MT"), "encoders": rows, "published": "translations"}
     return tables.build(experiment("translations", test=("de",), **changes), found)
 
@@ -228,7 +212,7 @@ def test_correlations_of_translations_are_scipys():
     from scipy import stats
 
     human, machine = [50.0, 52, 55, 51, 60], [49.0, 53, 54, 50, 61]
-    got = translated(list(zip(human, machine, strict=True))).rows[0].cells
+    got = translated(list(zip(human, machine, strict=True))).rows[0].fields
     assert got[0].value == 5
     rho, r = stats.spearmanr(human, machine), stats.pearsonr(human, machine)
     assert (got[1].value, got[2].value) == pytest.approx((100 * rho.statistic, rho.pvalue))
@@ -243,13 +227,23 @@ def test_too_few_points_have_no_correlation(scores):
     if not scores:
         rows = (EncoderRow("x", absent="gone"),)
         changes = {"tasks": ("AM", "AM-MT"), "encoders": rows}
-        got = tables.build(experiment("translations", **changes), []).rows[0].cells
+        got = tables.build(experiment("translations", **changes), {}).rows[0].fields
     else:
-        got = translated(scores).rows[0].cells
+        got = translated(scores).rows[0].fields
     assert got[1].value is got[3].value is None
     assert got[1].note
 
 
 def test_translations_need_a_task_and_its_translation():
     with pytest.raises(ConfigError, match="'AM' and 'AM-MT'"):
-        tables.build(experiment("translations"), [])
+        tables.build(experiment("translations"), {})
+
+
+def test_a_rank_correlation_is_explained_where_there_is_one():
+    rows = (EncoderRow("mean"),)
+    found = at("mean", result(60.0, task="STS", measure="spearman", n_test=1500, protocol="sts"))
+    table = tables.build(experiment(tasks=("STS",), encoders=rows, published=None), found)
+    assert cell(table, "mean", "STS").half_width == pytest.approx(3.3, abs=0.1)
+    assert any("Fisher" in sentence for sentence in table.legend)
+    plain = tables.build(experiment(), results())
+    assert not any("Fisher" in sentence for sentence in plain.legend)

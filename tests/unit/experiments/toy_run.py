@@ -6,7 +6,7 @@ import numpy as np
 
 from pmeans.errors import StorageError
 from pmeans.evaluation import protocols, tasks
-from pmeans.evaluation.types import Dataset, Rows, Score
+from pmeans.evaluation.dataset import Dataset, Examples, Score
 from pmeans.spaces.library import path_of
 from pmeans.spaces.store import save_space
 
@@ -53,7 +53,10 @@ class Fakes:
         for lang in languages:
             if (task.name, lang) in self.missing:
                 raise StorageError(f"no file '{root}/{task.name}.{lang}'.")
-        rows = {lang: {"all": Rows(SENTENCES[lang], np.array([0, 1]))} for lang in languages}
+        rows = {
+            lang: {"all": Examples(SENTENCES.get(lang, ("a", "b")), np.array([0, 1]))}
+            for lang in languages
+        }
         return Dataset(task.name, ("a", "b"), task.measure, True, rows)
 
     def check(self, dataset, protocol, train_lang, test_langs):

@@ -35,9 +35,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from pmeans.errors import FormatError
+from pmeans.evaluation.dataset import TaskPart
 from pmeans.evaluation.layouts.opening import check, find, read_bytes
 from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
-from pmeans.evaluation.types import Part
 from pmeans.text import tokenize
 
 PER_CLASS = 3000
@@ -62,7 +62,7 @@ def read_reviews(task: Task, root: Path, languages: Sequence[str]) -> dict[str, 
     """Read whole reviews, the summary before the text."""
     found: dict[str, Parts] = {}
     for lang in languages:
-        parts: dict[Part, list[Labelled]] = {}
+        parts: dict[TaskPart, list[Labelled]] = {}
         for file in (f for f in task.files if f.lang == lang):
             parts[file.part] = [
                 Labelled(_tokens(f"{review.summary} {review.text}", lang), *review[2:])

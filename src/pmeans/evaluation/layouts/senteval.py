@@ -22,10 +22,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pmeans.errors import FormatError
+from pmeans.evaluation.dataset import TaskPart
 from pmeans.evaluation.layouts.opening import read_lines
 from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
 from pmeans.evaluation.layouts.ukp import without_suffix
-from pmeans.evaluation.types import Part
 
 _Parse = Callable[[str, File], tuple[str, str]]
 _ORIGINAL = "en"
@@ -51,8 +51,10 @@ def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
     return found
 
 
-def _read_language(task: Task, root: Path, lang: str, parse: _Parse) -> dict[Part, list[Labelled]]:
-    parts: dict[Part, list[Labelled]] = {}
+def _read_language(
+    task: Task, root: Path, lang: str, parse: _Parse
+) -> dict[TaskPart, list[Labelled]]:
+    parts: dict[TaskPart, list[Labelled]] = {}
     for file in task.files:
         if file.lang != lang:
             continue

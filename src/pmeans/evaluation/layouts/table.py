@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pmeans.errors import FormatError, did_you_mean
+from pmeans.evaluation.dataset import TaskPart
 from pmeans.evaluation.layouts.opening import check, find, read_text
 from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
-from pmeans.evaluation.types import Part
 from pmeans.text import tokenize
 
 _Records = Iterator[tuple[int, Mapping[str, object]]]
@@ -25,7 +25,7 @@ _Records = Iterator[tuple[int, Mapping[str, object]]]
 
 def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
     """Read the rows of some languages."""
-    found: dict[str, dict[Part, list[Labelled]]] = {lang: {} for lang in languages}
+    found: dict[str, dict[TaskPart, list[Labelled]]] = {lang: {} for lang in languages}
     for file in task.files:
         if file.lang and file.lang not in found:
             continue

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pmeans.evaluation.types import Part
-from pmeans.kernels.softmax import Measure
+from pmeans.evaluation.dataset import Scoring, TaskPart
 from pmeans.types import Tokenizer
 
 Layout = Literal[
@@ -18,6 +17,8 @@ Layout = Literal[
     "ukp",
     "cls-sentences",
     "cls-reviews",
+    "lines",
+    "graded-pairs",
 ]
 
 
@@ -38,7 +39,7 @@ class File:
 
     path: str
     lang: str = ""
-    part: Part = "all"
+    part: TaskPart = "all"
     label: str = ""
     rows: int = 0
     sha256: str = ""
@@ -56,7 +57,8 @@ class Task:
         languages: Those it has.
         layout: How the files are read; a user's own are always a ``table``.
         measure: The score that is reported.
-        protocol: How classifiers are trained and tested in the paper's way.
+        protocol: How classifiers are trained and tested in the paper's way; of a task without
+            classes, how it is measured.
         parallel: Whether row i means the same in every language.
         classes: Names of the classes in order; if empty, the sorted labels of the training rows.
         origin: Where the files come from.
@@ -70,8 +72,8 @@ class Task:
     files: tuple[File, ...]
     languages: tuple[str, ...]
     layout: Layout = "table"
-    measure: Measure = "accuracy"
-    protocol: Literal["senteval-2018", "ukp-subsample"] = "senteval-2018"
+    measure: Scoring = "accuracy"
+    protocol: str = "senteval-2018"
     parallel: bool = False
     classes: tuple[str, ...] = ()
     origin: str = ""
@@ -89,4 +91,4 @@ class Labelled(NamedTuple):
     where: str
 
 
-Parts = Mapping[Part, Sequence[Labelled]]
+Parts = Mapping[TaskPart, Sequence[Labelled]]

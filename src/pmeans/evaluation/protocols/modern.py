@@ -8,29 +8,35 @@ them: no row is trained on, stopped on or chosen on before it is tested.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError
-from pmeans.evaluation.protocols.training import Job, score, training_rows
+from pmeans.evaluation.dataset import Dataset, Score
+from pmeans.evaluation.protocol import (
+    Job,
+    Protocol,
+    check_classes,
+    check_folds,
+    outer_splits,
+    score,
+)
 from pmeans.evaluation.splits import stratified_folds
-from pmeans.evaluation.types import Dataset, Part, Score
 from pmeans.types import Array
 
-VERSION = 1
 SEED = 0
 FOLDS = 5
 INVERSE_PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 ITERATIONS = 200
 
 
-def run(job: Job) -> list[Score]:
+def _run(job: Job) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
     dataset, train_lang = job.dataset, job.train_lang
     scores = []
-    splits = {lang: _splits(dataset, lang) for lang in job.langs}
+    splits = {lang: outer_splits(dataset, lang, FOLDS, SEED) for lang in job.langs}
     for k, (train_part, rows, _, _) in enumerate(splits[train_lang]):
         job.progress(k / len(splits[train_lang]), f"fold {k + 1} of {len(splits[train_lang])}")
         seen = {lang: splits[lang][k][1] for lang in job.langs}
@@ -50,25 +56,11 @@ def run(job: Job) -> list[Score]:
     return scores
 
 
-def _splits(dataset: Dataset, lang: str) -> list[tuple[Part, Array, Part, Array]]:
-    """Return for each split the part and rows to train on, and the part and rows to test on."""
-    parts = dataset.rows[lang]
-    if "all" in parts:
-        folds = stratified_folds(parts["all"].labels, FOLDS, SEED)
-        return [("all", train, "all", test) for train, test in folds]
-    return [("train", training_rows(dataset, lang), "test", np.arange(len(parts["test"])))]
-
-
 def _fit(x: Array, labels: Array, dataset: Dataset, threads: int) -> tuple[Any, float, float]:
     """Return a classifier fitted on all rows, its chosen C, and that C's mean score over folds."""
-    try:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import LogisticRegression
-        from threadpoolctl import threadpool_limits
-    except ImportError as error:
-        raise InputError(
-            "the protocol 'modern' needs scikit-learn: pip install 'pmeans[eval]'."
-        ) from error
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
 
     def scores(fold: tuple[Array, Array]) -> list[float]:
         rows, held = fold
@@ -91,3 +83,16 @@ def _fit(x: Array, labels: Array, dataset: Dataset, threads: int) -> tuple[Any, 
         c = INVERSE_PENALTIES[best]
         classifier = LogisticRegression(C=c, max_iter=ITERATIONS).fit(x, labels)
     return classifier, c, float(means[best])
+
+
+def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
+    check_classes(dataset, train_lang, test_langs)
+    check_folds(dataset, train_lang, FOLDS)
+
+
+def _fits(dataset: Dataset, train_lang: str) -> int:
+    per_split = FOLDS * len(INVERSE_PENALTIES) + 1
+    return per_split * (FOLDS if "all" in dataset.rows[train_lang] else 1)
+
+
+MODERN = Protocol("modern", 1, _check, _run, _fits)

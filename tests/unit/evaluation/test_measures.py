@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import pmeans
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError
-from pmeans.intrinsic import dictionary, picture, report, retrieval
-from pmeans.intrinsic.similarity import Rated, overlap, read_rated, similarity, spearman
+from pmeans.evaluation.measures import bilingual, picture, retrieval, space_report
+from pmeans.evaluation.measures.similarity import Rated, overlap, read_rated, similarity, spearman
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import Pair
 
@@ -85,20 +85,18 @@ def test_overlap_counts_pairs_once_in_either_order_and_any_case():
 
 def test_any_of_several_translations_is_right(space):
     answers = {"house": ["hund", "haus"], "dog": ["katze"], "cow": ["kuh"], "cat": ["kater"]}
-    at_1, at_3 = dictionary.precision(space, answers, ("en", "de"), ks=(1, 3))
+    at_1, at_3 = bilingual.precision(space, answers, ("en", "de"), ks=(1, 3))
     assert (at_1.what, at_1.value, at_1.covered, at_1.total) == ("P@1", 0.5, 2, 4)
     assert at_3.value == 1
 
 
 def test_a_rare_translation_is_among_the_answers(space):
-    (measured,) = dictionary.precision(
-        space, {"cat": ["katze"]}, ("en", "de"), ks=(1,), commonest=1
-    )
+    (measured,) = bilingual.precision(space, {"cat": ["katze"]}, ("en", "de"), ks=(1,), commonest=1)
     assert measured.value == 1
 
 
 def test_a_dictionary_that_the_space_does_not_know_has_no_value(space):
-    assert dictionary.precision(space, {"x": ["y"]}, ("en", "de"))[0].value is None
+    assert bilingual.precision(space, {"x": ["y"]}, ("en", "de"))[0].value is None
 
 
 def test_retrieval_is_measured_on_held_out_pairs_by_source(tmp_path):
@@ -148,7 +146,7 @@ def test_a_picture_of_too_few_pairs_is_refused(space, tmp_path):
 
 
 def test_neighbours_stand_side_by_side(space):
-    rows = report.side_by_side(space, "hund", k=2)
+    rows = space_report.side_by_side(space, "hund", k=2)
     assert [[cell.split()[0] for cell in row] for row in rows] == [
         ["dog", "haus"],
         ["cat", "katze"],
@@ -157,7 +155,7 @@ def test_neighbours_stand_side_by_side(space):
 
 def test_a_folder_without_data_is_refused(space, tmp_path):
     with pytest.raises(InputError, match="has nothing to measure 'both'"):
-        list(report.measures(space, tmp_path, lambda share, text: None))
+        list(space_report.measures(space, tmp_path, lambda share, text: None))
 
 
 def test_the_command_prints_everything_there_is_data_for(space, data):

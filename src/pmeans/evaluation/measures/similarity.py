@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.intrinsic.measure import Measure
+from pmeans.evaluation.measures import Measured
 from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
@@ -66,7 +66,7 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
     return float(a @ b / scale) if scale > 0 else None
 
 
-def similarity(space: WordSpace, rated: Sequence[Rated], lang: str, on: str = "") -> Measure:
+def similarity(space: WordSpace, rated: Sequence[Rated], lang: str, on: str = "") -> Measured:
     """Correlate cosines with people's scores, over the pairs of which both words have a vector."""
     known = []
     for pair in rated:
@@ -78,7 +78,7 @@ def similarity(space: WordSpace, rated: Sequence[Rated], lang: str, on: str = ""
         first, second = (unit_rows(np.stack(rows)) for rows in list(zip(*known, strict=True))[:2])
         cosines = np.einsum("ij,ij->i", first, second, dtype=np.float64)
         value = spearman(cosines, [score for *_, score in known])
-    return Measure("Spearman", lang, on, value, len(known), len(rated))
+    return Measured("Spearman", lang, on, value, len(known), len(rated))
 
 
 def overlap(pairs: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]) -> int:

@@ -1,6 +1,6 @@
 """How good an added language gets: a model's French against French added to the model without it.
 
-    python experiments/new_language.py DATA [MODEL] [LANG]
+    python studies/new_language.py DATA [MODEL] [LANG]
 
 DATA has ``lexicon``, ``mono`` and ``parallel``. MODEL (the package's own if none is named) has
 English and LANG (French). The language's words are taken away with its statistics and its map, and
@@ -17,7 +17,7 @@ import pmeans
 from pmeans import PowerMeanEncoder
 from pmeans.align import Alignment
 from pmeans.building.new_language import NewLanguage
-from pmeans.intrinsic import retrieval
+from pmeans.evaluation.measures import retrieval
 from pmeans.spaces import edit
 from pmeans.training.corpus import PairFile
 from pmeans.znorm import ZNorm

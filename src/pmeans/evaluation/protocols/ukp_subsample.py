@@ -8,19 +8,20 @@ in the training language, test rows in each test language.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from pmeans.errors import InputError
 from pmeans.evaluation import initial
+from pmeans.evaluation.dataset import Dataset, Score
 from pmeans.evaluation.features import View
-from pmeans.evaluation.protocols.training import Job, predict, score
+from pmeans.evaluation.protocol import Job, Protocol, check_classes, of_classes, predict, score
 from pmeans.evaluation.splits import subsample
-from pmeans.evaluation.types import Score
 from pmeans.kernels.softmax import FitGroup, FitRule
 from pmeans.types import Floats, Ids
 
-VERSION = 1
 REPETITIONS = 50
 RATES = (0.05, 0.01, 0.005, 0.001, 0.0005)
 BIAS = 0.1
@@ -37,11 +38,11 @@ _MATRICES = 8
 """Repetitions whose matrices, where each has its own, are kept at a time."""
 
 
-def run(job: Job) -> list[Score]:
+def _run(job: Job) -> list[Score]:
     """Return a score for each repetition and test language."""
     dataset, features, trainer = job.dataset, job.features, job.trainer
     train_lang, test_langs = job.train_lang, job.test_langs
-    rule = replace(RULE, measure=dataset.measure)
+    rule = replace(RULE, measure=of_classes(dataset))
     labels = dataset.rows[train_lang]["all"].labels.astype(np.int32)
     dev = np.empty((REPETITIONS, len(RATES)))
     values = np.empty((REPETITIONS, len(RATES), len(test_langs)))
@@ -92,3 +93,34 @@ def _group(x: Floats, labels: Ids, n_classes: int, seed: int) -> FitGroup:
     bias = np.full(n_classes, BIAS, dtype=np.float32)
     l2 = (0.0,) * len(RATES)
     return FitGroup(x, labels, train, dev, seed, len(labels), weights, bias, RATES, l2)
+
+
+def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
+    check_classes(dataset, train_lang, test_langs)
+    for lang in dict.fromkeys((train_lang, *test_langs)):
+        _check_subsamples(dataset, lang)
+
+
+def _check_subsamples(dataset: Dataset, lang: str) -> None:
+    """Every class must be in the training rows of every repetition."""
+    if "all" not in dataset.rows[lang]:
+        raise InputError(
+            f"task {dataset.task!r} has a test part of its own, but 'ukp-subsample' draws its "
+            "own: take 'senteval-2018' or 'modern'."
+        )
+    labels = dataset.rows[lang]["all"].labels
+    present = np.unique(labels)
+    for seed in range(REPETITIONS):
+        train, dev, _ = subsample(len(labels), seed)
+        missing = np.setdiff1d(present, labels[train])
+        if len(missing) or not len(dev):
+            what = dataset.class_name(int(missing[0])) if len(missing) else "of any row"
+            raise InputError(
+                f"task {dataset.task!r} in {lang!r}: {len(labels)} rows are too few for "
+                f"'ukp-subsample': repetition {seed} would train without the class {what}."
+            )
+
+
+UKP_SUBSAMPLE = Protocol(
+    "ukp-subsample", 1, _check, _run, lambda dataset, train_lang: REPETITIONS * len(RATES)
+)

@@ -16,8 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from pmeans.errors import InputError
-from pmeans.intrinsic import dictionary, picture, retrieval, similarity
-from pmeans.intrinsic.measure import Measure
+from pmeans.evaluation.measures import Measured, bilingual, picture, retrieval, similarity
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.space import WordSpace
 
@@ -35,8 +34,8 @@ _PARALLEL = ".tsv.gz"
 
 def measures(
     space: WordSpace, data: Path, progress: Callable[[float, str], None]
-) -> Iterator[Measure]:
-    """Measure a space with everything there is, set by set.
+) -> Iterator[Measured]:
+    """Measured a space with everything there is, set by set.
 
     Args:
         space: The space.
@@ -60,8 +59,8 @@ def measures(
         yield similarity.similarity(space, similarity.read_rated(path), lang, path.stem)
     for path, langs in dictionaries:
         progress(next(steps) / total, path.name)
-        yield from dictionary.precision(
-            space, dictionary.read_dictionary(path), langs, on="dictionary"
+        yield from bilingual.precision(
+            space, bilingual.read_dictionary(path), langs, on="dictionary"
         )
     for path, langs in parallel:
         progress(next(steps) / total, path.name)
@@ -83,7 +82,7 @@ def draw(space: WordSpace, data: Path, path: Path) -> tuple[int, tuple[str, str]
             f"{space.name!r} ({', '.join(space.languages)})."
         )
     file, langs = dictionaries[0]
-    return picture.draw(space, dictionary.read_dictionary(file), langs, path), langs
+    return picture.draw(space, bilingual.read_dictionary(file), langs, path), langs
 
 
 def side_by_side(space: WordSpace, word: str, k: int = 10) -> list[tuple[str, ...]]:

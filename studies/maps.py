@@ -1,8 +1,8 @@
 """Measure the encoders of maps.toml themselves, and put all of their numbers into one table.
 
-    python experiments/maps.py measure DATA    # retrieval and dictionary precision
+    python studies/maps.py measure DATA    # retrieval and dictionary precision
     pmeans eval run experiments/maps.toml      # transfer
-    python experiments/maps.py table           # both, as results/spaces/maps.md
+    python studies/maps.py table           # both, as results/spaces/maps.md
 
 Retrieval is that of held-out sentences, English first, averaged over the sources of the text. For
 the dictionary every word is a sentence of one word, so that it goes through z-norm and map as well.
@@ -17,19 +17,22 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import PowerMeanEncoder, WordSpace
+from pmeans.evaluation.measures import bilingual, retrieval
 from pmeans.experiments.encoders import Shelf
+from pmeans.experiments.folder import scored
 from pmeans.experiments.plan import Experiment
-from pmeans.intrinsic import dictionary, retrieval
 
-HERE = Path(__file__).parent
-MEASURES = HERE.parent / "results" / "spaces" / "maps.jsonl"
+HERE = Path(__file__).parent.parent
+EXPERIMENT = HERE / "experiments" / "maps.toml"
+RESULTS = HERE / "results"
+MEASURES = RESULTS / "spaces" / "maps.jsonl"
 COMMONEST = 20_000
 Scores = dict[tuple[str, str], dict[str, float]]
 
 
 def measure(data: Path) -> None:
     """Measure every encoder that can be opened, but for those measured already."""
-    experiment = Experiment.from_toml(HERE / "maps.toml")
+    experiment = Experiment.from_toml(EXPERIMENT)
     shelf, done = Shelf(), read(MEASURES)
     for row in experiment.encoders:
         for lang in experiment.test:
@@ -50,13 +53,13 @@ def measured(encoder: PowerMeanEncoder, data: Path, lang: str) -> dict[str, floa
         source: retrieval.accuracy(encoder, some, ("en", lang)).value
         for source, some in pairs.items()
     }
-    asked = dictionary.read_dictionary(data / "lexicon" / f"en-{lang}.bli.test.tsv")
+    asked = bilingual.read_dictionary(data / "lexicon" / f"en-{lang}.bli.test.tsv")
     wanted = {"en": set(asked), lang: {word for words in asked.values() for word in words}}
     (space,) = encoder.spaces.values()
     words = {code: candidates(space, code, wanted[code]) for code in ("en", lang)}
     rows = [encoder.encode(words[code], lang=code) for code in words]
     spelled = WordSpace.from_words("words", words, np.concatenate(rows), case=space.case)
-    first, *_ = dictionary.precision(spelled, asked, ("en", lang))
+    first, *_ = bilingual.precision(spelled, asked, ("en", lang))
     return {
         "retrieval": float(np.mean(list(by_source.values()))),
         **{f"retrieval {source}": value for source, value in by_source.items()},
@@ -78,32 +81,25 @@ def read(path: Path) -> Scores:
     return {(each["encoder"], each["lang"]): each for each in found}
 
 
-def transferred(path: Path) -> Scores:
+def transferred(experiment: Experiment) -> Scores:
     """Read the mean score of each task, by encoder and language."""
-    values = defaultdict(lambda: defaultdict(list))
-    for line in path.read_text(encoding="utf-8").splitlines():
-        score = json.loads(line)
-        values[score["encoder"], score["test_lang"]][score["task"]].append(score["value"])
-    return {
-        key: {task: float(np.mean(some)) for task, some in tasks.items()}
-        for key, tasks in values.items()
-    }
+    values = defaultdict(dict)
+    for (row, task, _, lang), cell in scored(RESULTS, experiment)[0].items():
+        values[row, lang][task] = float(np.mean(cell.values))
+    return values
 
 
 def table() -> str:
     """Return the table: a line an encoder, both languages side by side."""
-    experiment = Experiment.from_toml(HERE / "maps.toml")
-    intrinsic, tasks = (
-        read(MEASURES),
-        transferred(MEASURES.parent.parent / "maps" / "results.jsonl"),
-    )
+    experiment = Experiment.from_toml(EXPERIMENT)
+    measured, tasks = read(MEASURES), transferred(experiment)
     columns = [("retrieval", 100), ("P@1", 100), *((task, 1) for task in experiment.tasks)]
     titles = [f"{title} {lang}" for lang in experiment.test for title, _ in columns]
     lines = ["| | " + " | ".join(titles) + " |", "|---|" + "---|" * len(titles)]
     for row in experiment.encoders:
         cells = []
         for lang in experiment.test:
-            found = intrinsic.get((row.name, lang), {}) | tasks.get((row.name, lang), {})
+            found = measured.get((row.name, lang), {}) | tasks.get((row.name, lang), {})
             cells += [f"{found[c] * by:.1f}" if c in found else "–" for c, by in columns]
         lines.append(f"| {row.name} | " + " | ".join(cells) + " |")
     return "\n".join(["# Maps between languages", "", *lines, ""])

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.errors import FormatError
-from pmeans.intrinsic.measure import Measure
+from pmeans.evaluation.measures import Measured
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import read_lines
 from pmeans.training.csls import csls_neighbours
@@ -41,8 +41,8 @@ def precision(
     on: str = "",
     ks: tuple[int, ...] = (1, 5),
     commonest: int = 20_000,
-) -> list[Measure]:
-    """Measure how often one of the ``k`` best words is a translation, for each ``k``.
+) -> list[Measured]:
+    """Measured how often one of the ``k`` best words is a translation, for each ``k``.
 
     Args:
         space: Of both languages.
@@ -76,7 +76,7 @@ def precision(
             ]
             hits[k] = float(np.mean(found))
     name = f"{source}-{target}"
-    return [Measure(f"P@{k}", name, on, hits[k], len(asked), len(translations)) for k in ks]
+    return [Measured(f"P@{k}", name, on, hits[k], len(asked), len(translations)) for k in ks]
 
 
 def _first(space: WordSpace, lang: str, n: int, also: Iterable[int] = ()) -> Ints:

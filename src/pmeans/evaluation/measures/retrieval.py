@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.intrinsic.measure import Measure
+from pmeans.evaluation.measures import Measured
 from pmeans.output import unit_rows
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import Pair, read_pairs, split
-from pmeans.types import Encoder
+from pmeans.types import Encoder, Floats
 
 _BLOCK = 1024
 
@@ -39,8 +40,8 @@ def sentence_means(space: WordSpace) -> PowerMeanEncoder:
 
 def accuracy(
     encoder: Encoder, pairs: Sequence[Pair], langs: tuple[str, str], on: str = ""
-) -> Measure:
-    """Measure how often the nearest second sentence, by cosine, translates the first.
+) -> Measured:
+    """Measured how often the nearest second sentence, by cosine, translates the first.
 
     Args:
         encoder: Of both languages.
@@ -52,14 +53,30 @@ def accuracy(
     Returns:
         The share of all pairs; those with a side that has no known word are wrong, and not covered.
     """
-    firsts = unit_rows(encoder.encode([pair.first for pair in pairs], lang=langs[0]))
-    seconds = unit_rows(encoder.encode([pair.second for pair in pairs], lang=langs[1]))
-    known = np.logical_and(firsts.any(axis=1), seconds.any(axis=1)).tolist()
-    right = 0
-    for low in range(0, len(pairs), _BLOCK):
-        found = np.argmax(firsts[low : low + _BLOCK] @ seconds.T, axis=1).tolist()
-        for i, j in enumerate(found, low):
-            same = pairs[i].first == pairs[j].first or pairs[i].second == pairs[j].second
-            right += known[i] and same
-    name = "-".join(langs)
-    return Measure("retrieval", name, on, right / len(pairs), sum(known), len(pairs))
+    firsts, seconds = [pair.first for pair in pairs], [pair.second for pair in pairs]
+    matrices = encoder.encode(firsts, lang=langs[0]), encoder.encode(seconds, lang=langs[1])
+    right, known = retrieved(*matrices, firsts, seconds)
+    value = int(right.sum()) / len(pairs)
+    return Measured("retrieval", "-".join(langs), on, value, int(known.sum()), len(pairs))
+
+
+def retrieved(
+    x: Floats, y: Floats, firsts: Sequence[str], seconds: Sequence[str]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Say of each first sentence whether the nearest second one, by cosine, is its translation.
+
+    Args:
+        x: The first sentences, (n, dim).
+        y: The second sentences, (n, dim); row i translates row i of x.
+        firsts: Their text, (n,): where a sentence is there twice, each translation is right.
+        seconds: The text of the second ones, (n,).
+
+    Returns:
+        Which are right, (n,), and which have known words on both sides, (n,); others are wrong.
+    """
+    x, y = unit_rows(x), unit_rows(y)
+    known = np.logical_and(x.any(axis=1), y.any(axis=1))
+    blocks = (x[low : low + _BLOCK] @ y.T for low in range(0, len(x), _BLOCK))
+    found = [int(j) for block in blocks for j in np.argmax(block, axis=1)]
+    same = [firsts[i] == firsts[j] or seconds[i] == seconds[j] for i, j in enumerate(found)]
+    return known & np.array(same, dtype=bool), known

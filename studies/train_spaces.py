@@ -1,6 +1,6 @@
 """Train word spaces one after the other, and note what each costs.
 
-    python experiments/train_spaces.py COSTS.jsonl FILE.toml [FILE.toml ...]
+    python studies/train_spaces.py COSTS.jsonl FILE.toml [FILE.toml ...]
 
 Each file is given to ``pmeans train`` in a process of its own, from the beginning. A line of COSTS
 says how many seconds it took, by the clock and by the processor (of all its threads), and the

@@ -1,6 +1,6 @@
 """Count the pairs of words that Attract-Repel is trained on and SimLex-999 asks for.
 
-    python experiments/simlex_overlap.py DATA
+    python studies/simlex_overlap.py DATA
 
 A space that was trained on the pairs it is tested on knows answers: experiments/spaces has each
 Attract-Repel file a second time, with these pairs left out.
@@ -9,7 +9,7 @@ Attract-Repel file a second time, with these pairs left out.
 import sys
 from pathlib import Path
 
-from pmeans.intrinsic.similarity import overlap, read_rated
+from pmeans.evaluation.measures.similarity import overlap, read_rated
 from pmeans.training.constraints import WordPairFile
 
 FILES = (

@@ -6,12 +6,13 @@ tasks and languages with its interval, or why it is not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pmeans.errors import InputError
+from pmeans.evaluation.cells import Cell
+from pmeans.experiments.folder import Key, Reasons
 from pmeans.experiments.plan import EncoderRow, Experiment
-from pmeans.experiments.results import Result, latest
 from pmeans.experiments.statistics import (
     Comparison,
     Interval,
@@ -22,8 +23,6 @@ from pmeans.experiments.statistics import (
 )
 
 NOT_RUN = "not run yet"
-Reasons = Mapping[tuple[str, str, str], str]
-"""Why there is no result, by encoder, task and test language."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +44,17 @@ class Scores:
     """The results of an experiment, by encoder, task and languages."""
 
     def __init__(
-        self, experiment: Experiment, results: Sequence[Result], reasons: Reasons | None = None
+        self, experiment: Experiment, cells: Mapping[Key, Cell], reasons: Reasons | None = None
     ) -> None:
         self._train = experiment.train
         self._reasons = reasons or {}
         self._intervals: dict[tuple[str, Over], Interval] = {}
         self._comparisons: dict[tuple[str, str, Over], Comparison | None] = {}
-        self._cells = latest([r for r in results if _wanted(r.protocol, experiment.protocol)])
+        self._cells = cells
 
-    def of(self, encoder: str, task: str, lang: str, in_language: bool = False) -> list[Result]:
-        """Return all splits of one score; an empty list if it was not computed."""
-        return self._cells.get((encoder, task, lang if in_language else self._train, lang), [])
+    def of(self, encoder: str, task: str, lang: str, in_language: bool = False) -> Cell | None:
+        """Return a row's cell of a task; None if it was not computed."""
+        return self._cells.get((encoder, task, lang if in_language else self._train, lang))
 
     def missing(self, row: EncoderRow, over: Over) -> str | None:
         """Say why a score cannot be given; None if it can."""
@@ -82,8 +81,8 @@ class Scores:
         key = (row.name, over)
         if key not in self._intervals:
             by_task = [
-                average([interval(splits) for splits in langs], independent=False)
-                for langs in self._parts(row.name, over)
+                average([interval(cell) for cell in langs], independent=False)
+                for langs in self._by_task(row.name, over)
             ]
             self._intervals[key] = average(by_task, independent=True)
         return self._intervals[key]
@@ -103,18 +102,17 @@ class Scores:
             average_comparison(
                 [compare(*pair) for pair in zip(*langs, strict=True)], independent=False
             )
-            for langs in zip(self._parts(a, over), self._parts(b, over), strict=True)
+            for langs in zip(self._by_task(a, over), self._by_task(b, over), strict=True)
         ]
         return average_comparison(by_task, independent=True)
 
-    def _parts(self, encoder: str, over: Over) -> list[list[list[Result]]]:
-        """Return results by task, language and split."""
+    def _by_task(self, encoder: str, over: Over) -> list[list[Cell]]:
+        """Return the cells by task and language; all must be there."""
         return [
-            [self.of(encoder, task, lang, over.in_language) for lang in over.langs]
+            [
+                cell
+                for lang in over.langs
+                if (cell := self.of(encoder, task, lang, over.in_language))
+            ]
             for task in over.tasks
         ]
-
-
-def _wanted(protocol: str, asked: str) -> bool:
-    """Say whether a result is of the asked protocol; ``paper`` stands for each task's own."""
-    return protocol != "modern" if asked == "paper" else protocol == asked

@@ -3,7 +3,7 @@
 One linear layer, trained by Adam on the *summed* cross-entropy; the L2 penalty is chosen by
 cross-validation, or on the development part where there is one. Two habits of that program decide
 digits: the early-stopping count is never set back, and the inner test fold is also what the inner
-training stops on. `pmeans.evaluation.reference` is the same, one classifier at a time.
+training stops on. `pmeans.evaluation.oracle` is the same, one classifier at a time.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pmeans.evaluation import initial
-from pmeans.evaluation.protocols.training import (
+from pmeans.evaluation.dataset import Dataset, Score
+from pmeans.evaluation.protocol import (
     Job,
+    Protocol,
     Train,
+    check_classes,
+    check_folds,
+    of_classes,
     predict,
     score,
     training_rows,
 )
 from pmeans.evaluation.splits import held_out, stratified_folds
-from pmeans.evaluation.types import Dataset, Score
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ids, Ints
 
-VERSION = 1
 SEED = 1111
 FOLDS = 10
 RATE = 1e-3
@@ -69,7 +72,7 @@ class _Answer:
     dev: float
 
 
-def run(job: Job) -> list[Score]:
+def _run(job: Job) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
     return _nested(job) if "all" in job.dataset.rows[job.train_lang] else _fixed(job)
 
@@ -170,7 +173,7 @@ def _best(fits: Sequence[Sequence[Fitted]]) -> tuple[float, float]:
 
 
 def _rule(dataset: Dataset) -> FitRule:
-    return replace(RULE, measure=dataset.measure)
+    return replace(RULE, measure=of_classes(dataset))
 
 
 def _score(
@@ -186,3 +189,18 @@ def _score(
     value = score(dataset, gold, predicted)
     chosen = {"l2": answer.penalty}
     return Score(lang, split, SEED, value, answer.dev, chosen, n_train, len(gold), gold, predicted)
+
+
+def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
+    check_classes(dataset, train_lang, test_langs)
+    if "dev" not in dataset.rows[train_lang]:
+        check_folds(dataset, train_lang, FOLDS)
+
+
+def _fits(dataset: Dataset, train_lang: str) -> int:
+    # Nested folds; one choice on the development part; folds of the training part.
+    parts = dataset.rows[train_lang]
+    return 410 if "all" in parts else 5 if "dev" in parts else 41
+
+
+SENTEVAL_2018 = Protocol("senteval-2018", 1, _check, _run, _fits)

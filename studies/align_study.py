@@ -1,6 +1,6 @@
 """Which parallel text, how much of it, and which map: the choices of sentence-level alignment.
 
-    python experiments/align_study.py DATA LANG SPACE[,SPACE] [TASK ...]
+    python studies/align_study.py DATA LANG SPACE[,SPACE] [TASK ...]
 
 DATA has ``parallel`` and ``tasks``; the spaces are installed and have English and LANG. A sentence
 is the min, mean and max of its words. Choices are made by translation retrieval among the pairs

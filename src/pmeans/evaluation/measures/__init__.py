@@ -1,4 +1,10 @@
-"""One measured number, and how much of the material it could be measured on."""
+"""Measures that train no classifier: of a word space by itself, and of sentences as encoded.
+
+`similarity`: do cosines order pairs of words as people do? `bilingual`: are translations nearest
+neighbours? `retrieval`: and those of whole sentences? `sentences` asks the like of an encoder in an
+experiment. `picture` draws translation pairs, and `space_report` measures a space by everything
+that a folder has data for.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measured:
     """One number about a space.
 
     Attributes:

@@ -7,13 +7,12 @@ parallel lines between them, that a shift is missing.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.files import replacing
-from pmeans.intrinsic.dictionary import Translations
+from pmeans.evaluation.measures.bilingual import Translations
+from pmeans.files import optional, replacing
 from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
@@ -69,7 +68,7 @@ def plane(rows: Array) -> Array:
 
 
 def _save(points: Array, labels: list[str], langs: tuple[str, str], name: str, path: Path) -> None:
-    matplotlib = _matplotlib()
+    matplotlib = optional("matplotlib.figure", "plots", "a picture")
     # Without a salt, matplotlib would draw random ids.
     style = {"svg.hashsalt": name, "svg.fonttype": "path", "font.size": 8}
     with matplotlib.rc_context(style):
@@ -91,14 +90,3 @@ def _save(points: Array, labels: list[str], langs: tuple[str, str], name: str, p
         axes.legend(frameon=False)
         with replacing(path) as file:
             figure.savefig(file, format="svg", metadata={"Date": None})
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-        import matplotlib.figure
-    except ImportError as error:
-        raise InputError(
-            "pictures need matplotlib, which is not installed: pip install 'pmeans[plots]'"
-        ) from error
-    return matplotlib

@@ -1,0 +1,161 @@
+"""What an experiment keeps beside the store of cells: which cells are its own, and why others lack.
+
+::
+
+    results/
+        cells.jsonl  gold.jsonl       all scores, see `pmeans.evaluation.cells`
+        paper-table2/rows.json        the cell of each row, task and language; why the rest is empty
+
+Both are all that a table is made of. A table can therefore be made anew where neither data nor
+word spaces are, and comes out the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.evaluation import cells
+from pmeans.evaluation.cells import Cell
+from pmeans.evaluation.tasks import known
+from pmeans.experiments.plan import Experiment, places
+from pmeans.files import replacing
+from pmeans.spaces.library import home
+
+Key = tuple[str, str, str, str]
+"""Row, task, training and test language."""
+Reasons = Mapping[tuple[str, str, str], str]
+"""Why there is no result, by row, task and test language."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """What an experiment knows of its cells.
+
+    Attributes:
+        cells: Their ids in the store, finished or not.
+        absent: Why others could not be named when the experiment was last run.
+    """
+
+    cells: Mapping[Key, str] = field(default_factory=dict)
+    absent: Reasons = field(default_factory=dict)
+
+
+def data_folder(given: Path | None = None, names: Collection[str] | None = None) -> Path:
+    """Return the folder with the tasks' data, or say where it was sought.
+
+    Args:
+        given: Chosen by the user.
+        names: Tasks that it is for; a user's own say themselves where they lie.
+    """
+    if given is None and names is not None and not set(names) & set(known()):
+        return Path()
+    chosen = os.environ.get("PMEANS_DATA")
+    usual = home().parent / "data"
+    folder = given or (Path(chosen).expanduser() if chosen else usual)
+    if not folder.is_dir():
+        raise StorageError(
+            f"no folder {str(folder)!r} with the data of the tasks. It is the one that is given, "
+            f"else $PMEANS_DATA ({chosen or 'not set'}), else {usual}."
+        )
+    return folder
+
+
+def read_index(results: Path, experiment: str) -> Index:
+    """Return what the experiment knew of its cells when it was last run; nothing if it never was.
+
+    Args:
+        results: The folder of all results.
+        experiment: Its name.
+    """
+    path = results / experiment / "rows.json"
+    if not path.exists():
+        return Index()
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Index(
+            {(row, task, train, test): str(i) for row, task, train, test, i in content["cells"]},
+            {(row, task, lang): str(text) for row, task, lang, text in content["absent"]},
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise FormatError(
+            f"{path}: not the cells of an experiment: {error!r}. "
+            "Delete it; the next run of the experiment writes it anew."
+        ) from error
+
+
+def note(results: Path, experiment: Experiment, named: Mapping[Key, str], reasons: Reasons) -> None:
+    """Keep which cells an experiment has, and why others are empty.
+
+    Args:
+        results: The folder of all results.
+        experiment: What was looked at; what was noted about other rows and tasks is kept.
+        named: Ids of its cells. One that cannot be named here, for want of a word space, keeps
+            the name that it had.
+        reasons: Why cells cannot be computed.
+    """
+    old = read_index(results, experiment.name)
+    seen = {(place.row.name, place.task, place.test_lang) for place in places(experiment)}
+    kept = {key: text for key, text in old.absent.items() if key not in seen}
+    absent = dict(sorted((kept | dict(reasons)).items()))
+    new = Index({**old.cells, **named}, absent)
+    if new != old:
+        write_index(results, experiment.name, new)
+
+
+def write_index(results: Path, experiment: str, index: Index) -> None:
+    """Write what an experiment knows of its cells, a line for each."""
+    text = f'{{"cells": [\n{_rows(index.cells)}\n], "absent": [\n{_rows(index.absent)}\n]}}\n'
+    with replacing(results / experiment / "rows.json") as file:
+        file.write(text.encode())
+
+
+def _rows(found: Mapping[Key, str] | Reasons) -> str:
+    rows = ([*key, value] for key, value in found.items())
+    return ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+
+
+def scored(results: Path, experiment: Experiment) -> tuple[dict[Key, Cell], Reasons]:
+    """Return the finished cells of an experiment, and why others are missing."""
+    index, store = read_index(results, experiment.name), cells.read(results)
+    found: dict[Key, Cell] = {}
+    for place in places(experiment):
+        cell = store.get(index.cells.get(place.key, ""))
+        # A file that was edited since the last run may ask for something else.
+        if cell and (cell.protocol, cell.settings) == (place.protocol, place.row.settings.chosen):
+            found[place.key] = cell
+    return found, index.absent
+
+
+def of_row(results: Path, source: str) -> tuple[str, dict[Key, Cell]]:
+    """Return the name and the finished cells of one row of an experiment.
+
+    Args:
+        results: The folder of all results.
+        source: Experiment and row, as in ``monolingual:GN mean``; the experiment alone if it has
+            one row.
+    """
+    experiment, colon, wanted = source.partition(":")
+    index, store = read_index(results, experiment), cells.read(results)
+    names = list(dict.fromkeys(key[0] for key in index.cells))
+    if not names:
+        there = [path.parent.name for path in sorted(results.glob("*/rows.json"))]
+        raise InputError(
+            f"no results of an experiment {experiment!r} in {str(results)!r}."
+            f"{did_you_mean(experiment, there)} Run it first."
+        )
+    if not colon and len(names) == 1:
+        wanted = names[0]
+    if wanted not in names:
+        problem = (
+            f"no row {wanted!r} in {experiment}.{did_you_mean(wanted, names)}"
+            if colon
+            else f"which row? {experiment} has {len(names)}: write {experiment}:ROW."
+        )
+        raise InputError(f"{problem} It has: {'; '.join(names)}.")
+    chosen = {key: store[i] for key, i in index.cells.items() if key[0] == wanted and i in store}
+    return wanted, chosen
