@@ -96,10 +96,11 @@ class PowerMeanEncoder(SentenceEncoder):
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
         content: list[object] = [self.recipe.id, [s.digest() for s in self.spaces.values()], None]
         if self.znorm or self.alignment:
-            content.append(self._fitted_digest())
+            content.append(self.fitted_digest())
         return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:12]
 
-    def _fitted_digest(self) -> str:
+    def fitted_digest(self) -> str:
+        """Return sixty-four hexadecimal digits over the z-norm and the alignment."""
         found = hashlib.sha256()
         for lang, statistics in sorted(self.znorm.statistics.items()) if self.znorm else ():
             found.update(lang.encode() + statistics.mean.tobytes() + statistics.std.tobytes())

@@ -26,8 +26,6 @@ Root = Literal["signed", "principal"]
 Case = Literal["lower", "cased", "cased-then-lower"]
 Scope = Literal["none", "train", "all", "per_language"]
 Tokenizer = Literal["whitespace", "words"]
-Progress = Callable[[float, str], None]
-"""Called with the finished share of a run, between 0 and 1, and a few words."""
 
 
 @dataclass(frozen=True)

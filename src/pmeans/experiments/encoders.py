@@ -2,29 +2,32 @@
 
 Word spaces are mapped files: to hold one open costs next to nothing, and so does an encoder over
 them. Each is opened once in a run, and read whole once, for its digest.
+
+The digits are those of `fingerprint` where a row is an encoder as it is. What a row adds (text to
+be fitted on, a projection, a z-norm fitted anew) is named by what it is made from: the digits can
+be had without the time that fitting takes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from pmeans import models
 from pmeans.building.fitting import fit_on_pairs
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import LanguageError, StorageError
+from pmeans.evaluation import cells
 from pmeans.evaluation.controls import RandomProjection
 from pmeans.experiments.plan import EncoderRow
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
-from pmeans.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +77,15 @@ class Shelf:
                 raise LanguageError(
                     f"its word spaces know {', '.join(encoder.languages)}, not {lang}"
                 )
-        spaces = [self._digests.get(name) or digest(s) for name, s in encoder.spaces.items()]
+        spaces = [space.digest() for space in encoder.spaces.values()]
         content: list[object] = [encoder.recipe.id, spaces, row.project]
         if row.text:
             content += [self._text(row.text), row.align]
         if row.model:
-            content += [fitted_digest(encoder)]
+            content += [encoder.fitted_digest()]
         if row.adapt:
             content += [row.adapt]
-        digits = hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:12]
+        digits = cells.name(content)
         if digits not in self._opened:
             self._opened[digits] = Opened(
                 digits, row.project or encoder.dim, lambda: _made(encoder, row)
@@ -94,18 +97,18 @@ class Shelf:
         return PowerMeanEncoder(recipe, {part.space: self._space(part.space) for part in row.parts})
 
     def _model(self, row: EncoderRow) -> PowerMeanEncoder:
-        made = models.load(row.model)
-        recipe = replace(made.recipe, tokenizer=row.tokenizer)
-        return PowerMeanEncoder(recipe, made.spaces, made.znorm, made.alignment)
+        try:
+            made = models.load(row.model)
+        except StorageError as error:
+            raise _told_shortly(error) from error
+        return made.replace(recipe=replace(made.recipe, tokenizer=row.tokenizer))
 
     def _space(self, name: str) -> WordSpace:
         if name not in self._spaces:
             try:
                 self._spaces[name] = find_space(name)
             except StorageError as error:
-                # Its first sentence says what is missing; the hints are for one who typed a name.
-                raise StorageError(str(error).split(". ")[0].rstrip(".")) from error
-            self._digests[name] = digest(self._spaces[name])
+                raise _told_shortly(error) from error
         return self._spaces[name]
 
     def _text(self, file: PairFile) -> tuple[object, ...]:
@@ -122,6 +125,11 @@ class Shelf:
         return (self._digests[file.path], file.first, file.second, file.sources, file.limit)
 
 
+def _told_shortly(error: StorageError) -> StorageError:
+    """Keep what is missing; what follows is for one who typed a name, on this machine."""
+    return StorageError(re.split(r"[.:] ", str(error))[0].rstrip("."))
+
+
 def _for_language(row: EncoderRow, lang: str) -> EncoderRow:
     """Put a language in the place of every ``{lang}``."""
     parts = tuple(Part(p.space.replace("{lang}", lang), p.powers) for p in row.parts)
@@ -135,42 +143,6 @@ def _for_language(row: EncoderRow, lang: str) -> EncoderRow:
 def _made(encoder: PowerMeanEncoder, row: EncoderRow) -> PowerMeanEncoder | RandomProjection:
     if row.text:
         # Its sentences are raw, whatever the tokenizer of the task's.
-        raw = PowerMeanEncoder(replace(encoder.recipe, tokenizer="words"), encoder.spaces)
-        fitted = fit_on_pairs(raw, [row.text], row.align)
-        parts = fitted.znorm, fitted.alignment
-        encoder = PowerMeanEncoder(encoder.recipe, encoder.spaces, *parts)
+        raw = encoder.replace(recipe=replace(encoder.recipe, tokenizer="words"))
+        encoder = fit_on_pairs(raw, [row.text], row.align).replace(recipe=encoder.recipe)
     return RandomProjection(encoder, row.project) if row.project else encoder
-
-
-def digest(space: WordSpace) -> str:
-    """Return sixty-four hexadecimal digits over everything in a space that reaches a vector."""
-    found = hashlib.sha256(repr((space.case, space.matrix.dtype.str, space.matrix.shape)).encode())
-    for lang, table in space.tables.items():
-        found.update(repr((lang, table.start, len(table))).encode())
-        found.update(_bytes(table.words))
-        found.update(_bytes(table.offsets))
-    found.update(_bytes(space.matrix))
-    if space.scale is not None:
-        found.update(_bytes(space.scale))
-    if space.subwords is not None:
-        found.update(repr((space.subwords.minn, space.subwords.maxn)).encode())
-        found.update(_bytes(space.subwords.ngrams))
-        if space.subwords.scale is not None:
-            found.update(_bytes(space.subwords.scale))
-    return found.hexdigest()
-
-
-def fitted_digest(encoder: PowerMeanEncoder) -> str:
-    """Return sixty-four hexadecimal digits over the z-norm and the alignment of an encoder."""
-    found = hashlib.sha256()
-    for lang, statistics in sorted(encoder.znorm.statistics.items()) if encoder.znorm else ():
-        found.update(lang.encode() + _bytes(statistics.mean) + _bytes(statistics.std))
-    for lang, fitted in sorted(encoder.alignment.maps.items()) if encoder.alignment else ():
-        found.update(lang.encode())
-        for factor in fitted.factors:
-            found.update(_bytes(factor))
-    return found.hexdigest()
-
-
-def _bytes(array: Array) -> memoryview:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
