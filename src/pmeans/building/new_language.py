@@ -10,6 +10,7 @@ is, to the bit, so that vectors and classifiers made with it stay valid.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,16 @@ from pmeans.errors import InputError, LanguageError
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
-from pmeans.training.corpus import PairFile, read_lines
+from pmeans.training.corpus import Pair, PairFile, drawn, read_lines
 from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
 from pmeans.training.translated import project, translations
 from pmeans.types import Progress
+
+ALIGNED = 50_000
+"""Pairs that words are aligned on. Of more, so many are drawn at random, always the same ones."""
+MAPPED = 100_000
+"""Pairs that the map is fitted on, drawn likewise."""
+_SENTENCES = 4096
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class NewLanguage:
         sentences = [pair.second for pair in paired]
         if self.text is not None:
             sentences += [line for line in read_lines(self.text) if line.strip()]
-        words = self._translations(progress)
+        words = self._translations(paired, progress)
         progress(0.8, "averaging translations")
         spaces = {name: self._with_words(space, words) for name, space in encoder.spaces.items()}
         grown = encoder.replace(spaces=spaces)
@@ -84,7 +91,7 @@ class NewLanguage:
             return grown.replace(alignment=self._as_pivot(encoder.alignment))
         canonical = self.pivot in encoder.alignment.maps
         return grown.fit_alignment(
-            {self.lang: ((pair.first, pair.second) for pair in paired)},
+            {self.lang: ((pair.first, pair.second) for pair in drawn(paired, MAPPED))},
             pivot=self.pivot,
             method="canonical" if canonical else "cca",
         )
@@ -119,20 +126,29 @@ class NewLanguage:
     def _check_text(self, encoder: PowerMeanEncoder, sentences: list[str]) -> None:
         way = splitting(encoder.recipe.tokenizer, self.lang)
         for space in encoder.spaces.values():
-            known = edit.count_words(space, sentences, self.lang, way)
-            if all(map(_is_sign, known)):
+            known = (
+                edit.count_words(space, sentences[low : low + _SENTENCES], self.lang, way)
+                for low in range(0, len(sentences), _SENTENCES)
+            )
+            if all(map(_is_sign, chain.from_iterable(known))):
                 raise InputError(
                     f"none of the words learned for {self.lang!r} in {space.name!r} occurs in the "
                     f"{len(sentences):,} sentences to fit its z-norm on. Is their language the "
                     "one of the translations?"
                 )
 
-    def _translations(self, progress: Progress) -> WordPairs:
+    def _translations(self, paired: list[Pair], progress: Progress) -> WordPairs:
         if self.pairs is None:
             return translations(self.dictionaries, None, shared=False)
         state = AlignerState(None, self, [])
         langs = (self.pivot, self.lang)
-        aligned = aligned_words(self.pairs, langs, state, lambda x, text: progress(0.8 * x, text))
+        aligned = aligned_words(
+            self.pairs,
+            langs,
+            state,
+            lambda share, text: progress(0.8 * share, text),
+            drawn(paired, ALIGNED),
+        )
         return translations(self.dictionaries, aligned, shared=True)
 
     def _with_words(self, space: WordSpace, pairs: WordPairs) -> WordSpace:

@@ -109,7 +109,7 @@ class WordAlignment:
         for links in self._blocks():
             entries, ids = np.unique(self._keys(links), return_inverse=True)
             found.append((entries, ids.astype(np.int32)))
-        self._entries = np.unique(np.concatenate([entries for entries, _ in found]))
+        self._entries = _merged([entries for entries, _ in found])
         self._ids = [
             np.searchsorted(self._entries, entries).astype(np.int32)[ids] for entries, ids in found
         ]
@@ -193,6 +193,13 @@ def _links(source: Sentences, target: Sentences, pairs: Ints) -> _Links:
         np.cumsum(choices) - choices,
         choices,
     )
+
+
+def _merged(runs: list[Ints]) -> Ints:
+    """Return all numbers of sorted runs, each once: `numpy.unique` is ten times as slow."""
+    keys = np.concatenate(runs)
+    keys.sort(kind="stable")
+    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
 def _ranges(lengths: Ints) -> Ints:

@@ -34,7 +34,7 @@ HELD_OUT = 50
 _OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pair:
     """One sentence in two languages.
 
@@ -86,11 +86,8 @@ class PairFile(FromFiles):
                     )
             pairs = [pair for pair in pairs if pair.source in self.sources]
         parts = split(pairs)
-        train = parts["train"]
-        if self.limit is not None and self.limit < len(train):
-            # Not the first ones: files lie source by source.
-            drawn = np.random.default_rng(seed).choice(len(train), self.limit, replace=False)
-            parts["train"] = [train[i] for i in sorted(drawn.tolist())]
+        if self.limit is not None:
+            parts["train"] = drawn(parts["train"], self.limit, seed)
         return parts
 
 
@@ -154,6 +151,15 @@ def read_pairs(path: str | Path) -> list[Pair]:
     if not pairs:
         raise InputError(f"{path}: no pairs of sentences.")
     return pairs
+
+
+def drawn(pairs: list[Pair], limit: int, seed: int = 0) -> list[Pair]:
+    """Draw at most so many pairs at random; they keep their order."""
+    if limit >= len(pairs):
+        return pairs
+    # Not the first ones: files lie source by source.
+    chosen = np.random.default_rng(seed).choice(len(pairs), limit, replace=False)
+    return [pairs[i] for i in sorted(chosen.tolist())]
 
 
 def split(pairs: Sequence[Pair]) -> dict[Portion, list[Pair]]:

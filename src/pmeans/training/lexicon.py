@@ -105,15 +105,27 @@ def read_dictionary(path: str | Path) -> WordPairs:
 
 
 def aligned_words(
-    file: PairFile, langs: tuple[str, str], state: AlignerState, progress: Progress
+    file: PairFile,
+    langs: tuple[str, str],
+    state: AlignerState,
+    progress: Progress,
+    pairs: Sequence[Pair] | None = None,
 ) -> WordPairs:
-    """Align pairs of sentences, and count the words linked in both directions."""
+    """Align pairs of sentences, and count the words linked in both directions.
+
+    Args:
+        file: Where the pairs come from.
+        langs: The languages they must be of.
+        state: What an interrupted alignment goes on from.
+        progress: Told the share that is done.
+        pairs: Some of the file's; those to train on if None.
+    """
     if (file.first, file.second) != langs:
         raise InputError(
             f"{file.path}: a text of {file.first!r} and {file.second!r}, but {langs[0]!r} and "
             f"{langs[1]!r} are to be aligned."
         )
-    texts = file.read()["train"]
+    texts = file.read()["train"] if pairs is None else pairs
     sides, vocabularies = zip(*(_side(texts, i, lang) for i, lang in enumerate(langs)), strict=True)
     links = []
     for i, direction in enumerate(("forward", "backward")):
@@ -141,7 +153,7 @@ def aligned_words(
     )
 
 
-def _side(texts: list[Pair], which: int, lang: str) -> tuple[aligner.Sentences, list[str]]:
+def _side(texts: Sequence[Pair], which: int, lang: str) -> tuple[aligner.Sentences, list[str]]:
     ids: dict[str, int] = {"": aligner.NULL}
     lists = [
         [ids.setdefault(word, len(ids)) for word in words((p.first, p.second)[which], lang)]

@@ -5,6 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
+from pmeans.building import new_language
 from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
 from pmeans.errors import InputError, LanguageError, PmeansError
@@ -130,6 +131,27 @@ def test_the_map_is_fitted_on_the_pairs(folder, align):
     firsts, seconds = zip(*PAIRS[: len(FRENCH)], strict=True)
     cosines = grown.similarity(grown.encode(firsts, lang="en"), grown.encode(seconds, lang="fr"))
     assert np.mean(np.diag(cosines)) > np.mean(cosines) + 0.5
+
+
+def test_of_many_pairs_some_are_drawn_for_words_and_for_the_map_always_the_same(
+    folder, monkeypatch
+):
+    seen = []
+
+    def spied(file, langs, state, progress, pairs):
+        seen.append(pairs)
+        return aligned_words(file, langs, state, progress, pairs)
+
+    aligned_words = new_language.aligned_words
+    monkeypatch.setattr(new_language, "aligned_words", spied)
+    monkeypatch.setattr(new_language, "ALIGNED", 9)
+    monkeypatch.setattr(new_language, "MAPPED", 8)
+    for _ in range(2):
+        grown = french(folder, pairs="pairs.tsv").add_to(toy(align="cca"), progress=quiet)
+    assert grown.alignment.maps["fr"].origin == "cca, penalty 3000, 8 pairs"
+    assert grown.znorm.for_language("fr").count == len(PAIRS) + 4
+    assert len(seen[0]) == 9
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("align", ["canonical", "cca"])
