@@ -28,10 +28,11 @@ from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
 from pmeans.training.translated import project, translations
 from pmeans.types import Progress
 
-ALIGNED = 50_000
-"""Pairs that words are aligned on. Of more, so many are drawn at random, always the same ones."""
+LINKS = 8_000_000
+"""Of words that may translate each other, at most, in the pairs that are aligned: what takes time
+and memory. Of more, the shortest pairs are taken, in which there is least to confuse."""
 MAPPED = 100_000
-"""Pairs that the map is fitted on, drawn likewise."""
+"""Pairs that the map is fitted on. Of more, so many are drawn at random, always the same ones."""
 _SENTENCES = 4096
 
 
@@ -147,7 +148,7 @@ class NewLanguage:
             langs,
             state,
             lambda share, text: progress(0.8 * share, text),
-            drawn(paired, ALIGNED),
+            shortest(paired, LINKS),
         )
         return translations(self.dictionaries, aligned, shared=True)
 
@@ -201,6 +202,16 @@ class NewLanguage:
             f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"
             f"{section}\n"
         )
+
+
+def shortest(pairs: list[Pair], links: int) -> list[Pair]:
+    """Return the shortest pairs, as many as have so many links of words, in their order."""
+    n_links = np.array(
+        [(1 + p.first.count(" ")) * (1 + p.second.count(" ")) for p in pairs], dtype=np.int64
+    )
+    order = np.argsort(n_links, kind="stable")
+    kept = order[np.cumsum(n_links[order]) <= links]
+    return [pairs[i] for i in np.sort(kept).tolist()]
 
 
 def _is_sign(word: str) -> bool:

@@ -14,11 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pmeans import kernels
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.kernels import index
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
+from pmeans.text import splitting
 from pmeans.training import aligner
-from pmeans.training.corpus import Pair, PairFile, read_lines, words
+from pmeans.training.corpus import Pair, PairFile, read_lines
 from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef
 from pmeans.types import Array, Progress
 
@@ -154,12 +157,12 @@ def aligned_words(
 
 
 def _side(texts: Sequence[Pair], which: int, lang: str) -> tuple[aligner.Sentences, list[str]]:
-    ids: dict[str, int] = {"": aligner.NULL}
-    lists = [
-        [ids.setdefault(word, len(ids)) for word in words((p.first, p.second)[which], lang)]
-        for p in texts
-    ]
-    return aligner.Sentences.of(lists), list(ids)
+    """Number the words of one side from 1 on; 0 is NULL."""
+    lowered = [(pair.first, pair.second)[which].lower() for pair in texts]
+    # In a table without words all are unknown, and numbered as they appear.
+    nothing = index.word_table([])
+    (found,) = kernels.lookup(lowered, [(nothing, "lower", 0)], splitting("words", lang))
+    return aligner.Sentences(found.ids + np.int32(1), found.offsets), ["", *found.unknown_words]
 
 
 def _digest(path: str) -> str:
