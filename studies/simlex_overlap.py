@@ -2,7 +2,7 @@
 
     python studies/simlex_overlap.py DATA
 
-A space that was trained on the pairs it is tested on knows answers: experiments/spaces has each
+A space that was trained on the pairs it is tested on knows answers: recipes/spaces has each
 Attract-Repel file a second time, with these pairs left out.
 """
 

@@ -19,7 +19,7 @@ from pathlib import Path
 def trained(file: str) -> dict[str, object]:
     """Train one space and return its costs."""
     begin = time.perf_counter()
-    child = subprocess.Popen([Path(sys.executable).with_name("pmeans"), "train", file])
+    child = subprocess.Popen([Path(sys.executable).with_name("pmeans"), "train", "--again", file])
     _, status, used = os.wait4(child.pid, 0)
     if status:
         sys.exit(f"{file}: failed")

@@ -31,9 +31,9 @@ import numpy as np
 from pmeans.errors import ConfigError, InputError, LanguageError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.training import sentences
+from pmeans.training import sentence_pairs
 from pmeans.training.corpus import PairFile, Portion
-from pmeans.training.sentences import SentencePairs
+from pmeans.training.sentence_pairs import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
 from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Array, Floats, Ints, Progress
@@ -99,7 +99,7 @@ class Projection(Trainer):
         langs = tuple(dict.fromkeys([self.pivot, *(file.second for file in self.pairs)]))
         spaces = {lang: _space_of(lang, opened, self.length) for lang in langs}
         progress(0.0, "reading pairs")
-        corpora = [sentences.load(file, spaces, self.seed) for file in self.pairs]
+        corpora = [sentence_pairs.load(file, spaces, self.seed) for file in self.pairs]
         maps = self._fit(corpora, spaces, progress, checkpoint)
         tested = "; ".join(self._tested(corpus, maps) for corpus in corpora)
         progress(1.0, f"test retrieval {tested}")
@@ -205,7 +205,7 @@ def _space_of(lang: str, spaces: Sequence[WordSpace], length: float | None) -> W
         if not max(rows.max(initial=0), -rows.min(initial=0)) <= LARGEST:  # also if it is NaN
             raise InputError(
                 f"the space {space.name!r} has numbers beyond {LARGEST:.0e} ({lang}), of which no "
-                "gradient can be taken. 'pmeans spaces info NAME --verify' looks for damage."
+                "gradient can be taken. `pmeans.spaces.verify` looks for damage."
             )
         if length is not None:
             own = float(np.sqrt(np.einsum("ij,ij->i", rows, rows)).mean())

@@ -13,7 +13,7 @@ from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.training.corpus import PairFile
 from pmeans.training.projection import Projection
-from pmeans.training.sentences import sentence_means
+from pmeans.training.sentence_pairs import sentence_means
 from pmeans.training.tanh_map import TanhMap, apply, gradients, retrieved
 
 DIM = 32
