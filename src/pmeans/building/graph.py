@@ -109,10 +109,12 @@ class Graph:
             raise ConfigError(f"a space cannot be made from itself: {shown}.")
         if key not in self._nodes:
             self._underway.append(key)
-            trainer, inputs = self.resolved(trainer)
+            try:
+                trainer, inputs = self.resolved(trainer)
+            finally:
+                self._underway.pop()
             path = path_of(f"{name}-{self._identity(trainer)}", self.folder)
             self._nodes[key] = Node(trainer, path, inputs)
-            self._underway.pop()
         return self._nodes[key]
 
     def resolved(self, settings: S) -> tuple[S, tuple[Node, ...]]:

@@ -1,5 +1,8 @@
 """The graph of spaces: what is made, when, and in which order."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 
@@ -223,6 +226,16 @@ def test_a_folder_that_cannot_be_written_is_our_error(folder):
     (folder / "made").write_text("a file")
     with pytest.raises(StorageError, match="cannot write"):
         made(folder)
+
+
+def test_a_full_disk_is_our_error_and_leaves_nothing(folder, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(StorageError, match=r"could not write .*No space left"):
+        made(folder)
+    assert list((folder / "made").iterdir()) == []
 
 
 def test_an_installed_space_is_the_made_one_and_replaces_an_older(folder):
