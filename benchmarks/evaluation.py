@@ -36,7 +36,7 @@ import pmeans
 from pmeans import kernels
 from pmeans.evaluation import oracle, tasks, torch_engine
 from pmeans.evaluation.dataset import Dataset, Rows
-from pmeans.evaluation.initial import glorot, linear
+from pmeans.evaluation.draws import glorot, linear
 from pmeans.evaluation.protocols import evaluate
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ints

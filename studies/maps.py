@@ -19,8 +19,8 @@ import numpy as np
 from pmeans import PowerMeanEncoder, WordSpace
 from pmeans.evaluation.measures import bilingual, retrieval
 from pmeans.experiments.encoders import Shelf
-from pmeans.experiments.folder import scored
 from pmeans.experiments.plan import Experiment
+from pmeans.experiments.results import scored
 
 HERE = Path(__file__).parent.parent
 EXPERIMENT = HERE / "experiments" / "maps.toml"

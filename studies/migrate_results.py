@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from pmeans.evaluation import cells, protocols, tasks
-from pmeans.experiments.folder import Index, read_index, write_index
+from pmeans.experiments.results import Index, read_index, write_index
 
 RESULTS = Path(__file__).parent.parent / "results"
 

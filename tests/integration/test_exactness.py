@@ -12,10 +12,10 @@ from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation import oracle, tasks
 from pmeans.evaluation.dataset import Dataset, Examples
+from pmeans.evaluation.draws import stratified_folds
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocol import Job, Trainer
 from pmeans.evaluation.protocols import evaluate, senteval_2018, ukp_subsample
-from pmeans.evaluation.splits import stratified_folds
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.readers import read_space
 

@@ -1,7 +1,8 @@
-"""``pmeans eval run, tasks``: run experiments. ``eval table`` and the like are in `show`."""
+"""``pmeans eval``: run experiments, and show what they came to."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,6 +31,9 @@ Data = Annotated[
 Which = Annotated[
     Literal["paper", "available"] | None,
     typer.Option("--set", help="Only encoders over these word spaces."),
+]
+Format = Annotated[
+    Literal["markdown", "latex", "csv", "html"], typer.Option("--format", help="Of the table.")
 ]
 RESULTS = Path("results")
 
@@ -72,8 +76,8 @@ def run(
 ) -> None:
     """Parse the command; `_RUN` is what it says of itself."""
     from pmeans.experiments import run as running
-    from pmeans.experiments.folder import data_folder
     from pmeans.experiments.plan import Experiment
+    from pmeans.experiments.results import data_folder
 
     whole = Experiment.from_toml(experiment)
     with resumable(), progress("evaluating") as step:
@@ -99,7 +103,7 @@ def run(
 def list_tasks(*, data: Data = None) -> None:
     """List the known tasks, and whether their data is there."""
     from pmeans.evaluation import tasks
-    from pmeans.experiments.folder import data_folder
+    from pmeans.experiments.results import data_folder
     from pmeans.experiments.run import found
 
     root = data_folder(data)
@@ -108,3 +112,89 @@ def list_tasks(*, data: Data = None) -> None:
         there, missing = found(task, root, task.languages)
         rows.append((task.name, task.protocol, task.measure, " ".join(there), " ".join(missing)))
     table(("TASK", "PROTOCOL", "MEASURE", "FOUND", "MISSING"), rows)
+
+
+_TABLE = "\b\nExample:\n  pmeans eval table experiments/monolingual.toml --format latex\n"
+
+
+@app.command("table", epilog=_TABLE)
+def show_table(
+    experiment: ExperimentFile,
+    *,
+    format_: Format = "markdown",
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to.", show_default="standard output"),
+    ] = None,
+    results: Results = RESULTS,
+    which: Which = None,
+) -> None:
+    """Print the table of an experiment, from its results alone.
+
+    A cell without results is a dash, and the reason stands below the table.
+    """
+    from pmeans.experiments import render, tables
+    from pmeans.experiments.plan import Experiment
+    from pmeans.experiments.results import scored
+
+    shown = Experiment.from_toml(experiment).only(which)
+    made = tables.build(shown, *scored(results, shown))
+    _write(render.render(made, format_), output)
+
+
+_COMPARE = """\b
+Example:
+  pmeans eval compare "monolingual:GN mean" "monolingual:GN [-inf, 1, inf]"
+"""
+_SOURCE = "An experiment with results, a colon, and one of its encoders."
+
+
+@app.command(epilog=_COMPARE)
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help=_SOURCE)],
+    b: Annotated[str, typer.Argument(metavar="B", help=_SOURCE)],
+    *,
+    format_: Format = "markdown",
+    results: Results = RESULTS,
+) -> None:
+    """Compare two encoders, task by task."""
+    from pmeans.experiments import compare as comparing
+    from pmeans.experiments import render
+    from pmeans.experiments.results import of_row
+
+    (name_a, first), (name_b, second) = of_row(results, a), of_row(results, b)
+    made = comparing.compare(name_a, first.values(), name_b, second.values())
+    _write(render.render(made, format_), None)
+
+
+_PLOT = "\b\nExample:\n  pmeans eval plot experiments/paper-figure1.toml --output figure.svg\n"
+
+
+@app.command(epilog=_PLOT)
+def plot(
+    experiment: ExperimentFile,
+    *,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to: .svg, .pdf or .png.")],
+    results: Results = RESULTS,
+    which: Which = None,
+) -> None:
+    """Draw average scores against numbers of columns."""
+    from pmeans.experiments import plots
+    from pmeans.experiments.plan import Experiment
+    from pmeans.experiments.results import scored
+
+    shown = Experiment.from_toml(experiment).only(which)
+    found, reasons = scored(results, shown)
+    say(plots.dimensions(shown, found, output, reasons))
+    say(f"the figure is in {output}.")
+
+
+def _write(text: str, output: Path | None) -> None:
+    from pmeans.files import replacing
+
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with replacing(output) as file:
+        file.write(text.encode())
+    say(f"the table is in {output}.")

@@ -24,7 +24,6 @@ from pmeans.cli import (
     predict,
     score,
     search,
-    show,
     spaces,
     train,
     transfer,
@@ -68,7 +67,6 @@ measure.register(spaces.app)
 embed.register(app)
 search.register(app)
 evaluate.register(app)
-show.register(evaluate.app)
 train.register(app)
 build.register(app)
 extend.register(app)

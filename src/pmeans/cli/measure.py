@@ -42,7 +42,7 @@ def measure(
     sentences is the translation, by the means of words.
     """
     from pmeans.evaluation.measures import space_report as report
-    from pmeans.experiments.folder import data_folder
+    from pmeans.experiments.results import data_folder
     from pmeans.spaces.library import find_space
 
     space, folder = find_space(name), data_folder(data)

@@ -10,8 +10,8 @@ import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.evaluation.dataset import Dataset, Score, TaskPart
+from pmeans.evaluation.draws import stratified_folds
 from pmeans.evaluation.features import Features
-from pmeans.evaluation.splits import stratified_folds
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, Measure, measured
 from pmeans.types import Array, Floats, Ints, Progress
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from pmeans.errors import InputError
 from pmeans.evaluation.cells import Cell
 from pmeans.experiments import published
-from pmeans.experiments.folder import Key, Reasons
 from pmeans.experiments.plan import EncoderRow, Experiment
-from pmeans.experiments.query import Over, Scores
+from pmeans.experiments.results import Key, Over, Reasons, Scores
 from pmeans.experiments.tables import comparable
 from pmeans.files import optional, replacing
 

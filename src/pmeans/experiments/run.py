@@ -28,8 +28,8 @@ from pmeans.evaluation.dataset import Dataset, Score
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocol import Protocol
 from pmeans.experiments.encoders import Opened, Shelf
-from pmeans.experiments.folder import Key, Reasons, note
 from pmeans.experiments.plan import EncoderRow, Experiment, Place, places
+from pmeans.experiments.results import Key, Reasons, note
 from pmeans.types import Progress
 
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 from pmeans.evaluation.cells import Cell
 from pmeans.experiments import published, translations
-from pmeans.experiments.folder import Key, Reasons
 from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
-from pmeans.experiments.query import NOT_RUN, Over, Scores
 from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
+from pmeans.experiments.results import NOT_RUN, Key, Over, Reasons, Scores
 from pmeans.experiments.statistics import holm
 
 SETS = {"paper": "The paper's word spaces", "available": "Word spaces that can be had"}

@@ -12,8 +12,8 @@ from pmeans.errors import ConfigError
 from pmeans.experiments import published
 from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
-from pmeans.experiments.query import Over, Scores
 from pmeans.experiments.render import Column, Field, Row, Section, Table
+from pmeans.experiments.results import Over, Scores
 from pmeans.experiments.statistics import SPEARMAN, correlation, fisher
 
 COLUMNS = (

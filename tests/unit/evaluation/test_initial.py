@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pmeans.evaluation.initial import glorot, linear
+from pmeans.evaluation.draws import glorot, linear
 
 torch = pytest.importorskip("torch")
 

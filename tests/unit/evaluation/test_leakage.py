@@ -10,13 +10,13 @@ import pytest
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation.dataset import Dataset, Examples
+from pmeans.evaluation.draws import stratified_folds, subsample
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocol import Job, Trainer
 from pmeans.evaluation.protocols import modern
 from pmeans.evaluation.protocols import senteval_2018 as senteval
 from pmeans.evaluation.protocols import ukp_subsample as ukp
 from pmeans.evaluation.protocols.transfer_classifier import TRANSFER
-from pmeans.evaluation.splits import stratified_folds, subsample
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 

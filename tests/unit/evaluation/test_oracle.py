@@ -6,7 +6,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
 
 from pmeans.evaluation import oracle
-from pmeans.evaluation.initial import glorot, linear
+from pmeans.evaluation.draws import glorot, linear
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 
 torch = pytest.importorskip("torch")

@@ -7,7 +7,7 @@ import pytest
 
 from pmeans.errors import InputError
 from pmeans.evaluation import torch_engine
-from pmeans.evaluation.initial import linear
+from pmeans.evaluation.draws import linear
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 
 torch = pytest.importorskip("torch")

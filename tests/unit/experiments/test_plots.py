@@ -7,7 +7,7 @@ from some_experiments import REASONS, ROWS, experiment, results, scored
 from pmeans.errors import InputError
 from pmeans.experiments import plots
 from pmeans.experiments.plan import EncoderRow
-from pmeans.experiments.query import Scores
+from pmeans.experiments.results import Scores
 from pmeans.recipe import Part
 
 NINE = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")

@@ -11,8 +11,8 @@ import toy_run
 from pmeans.errors import InputError, LanguageError
 from pmeans.evaluation import cells, protocols, tasks
 from pmeans.evaluation.protocol import Settings
-from pmeans.experiments.folder import read_index, scored
 from pmeans.experiments.plan import Experiment
+from pmeans.experiments.results import read_index, scored
 from pmeans.experiments.run import prepare, run
 from pmeans.spaces.library import path_of
 from pmeans.spaces.space import WordSpace

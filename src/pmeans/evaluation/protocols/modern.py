@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.evaluation.dataset import Dataset, Score
+from pmeans.evaluation.draws import stratified_folds
 from pmeans.evaluation.protocol import (
     Job,
     Protocol,
@@ -23,7 +24,6 @@ from pmeans.evaluation.protocol import (
     outer_splits,
     score,
 )
-from pmeans.evaluation.splits import stratified_folds
 from pmeans.types import Array
 
 SEED = 0

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pmeans.evaluation import initial
+from pmeans.evaluation import draws
 from pmeans.evaluation.dataset import Dataset, Score
+from pmeans.evaluation.draws import held_out, stratified_folds
 from pmeans.evaluation.protocol import (
     Job,
     Protocol,
@@ -26,7 +27,6 @@ from pmeans.evaluation.protocol import (
     score,
     training_rows,
 )
-from pmeans.evaluation.splits import held_out, stratified_folds
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ids, Ints
 
@@ -56,7 +56,7 @@ class _Problem:
     n_classes: int
 
     def group(self, train: Ids, dev: Ids, drawn: int, penalties: tuple[float, ...]) -> FitGroup:
-        weights, bias = initial.linear(SEED, self.n_classes, self.x.shape[1])
+        weights, bias = draws.linear(SEED, self.n_classes, self.x.shape[1])
         rates = (RATE,) * len(penalties)
         return FitGroup(
             self.x, self.labels, train, dev, SEED, drawn, weights, bias, rates, penalties

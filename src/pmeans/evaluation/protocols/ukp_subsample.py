@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.evaluation import initial
+from pmeans.evaluation import draws
 from pmeans.evaluation.dataset import Dataset, Score
+from pmeans.evaluation.draws import subsample
 from pmeans.evaluation.features import View
 from pmeans.evaluation.protocol import Job, Protocol, check_classes, of_classes, predict, score
-from pmeans.evaluation.splits import subsample
 from pmeans.kernels.softmax import FitGroup, FitRule
 from pmeans.types import Floats, Ids
 
@@ -89,7 +89,7 @@ def _view(job: Job, seed: int) -> View:
 
 def _group(x: Floats, labels: Ids, n_classes: int, seed: int) -> FitGroup:
     train, dev, _ = subsample(len(labels), seed)
-    weights = initial.glorot(seed, n_classes, x.shape[1])
+    weights = draws.glorot(seed, n_classes, x.shape[1])
     bias = np.full(n_classes, BIAS, dtype=np.float32)
     l2 = (0.0,) * len(RATES)
     return FitGroup(x, labels, train, dev, seed, len(labels), weights, bias, RATES, l2)
