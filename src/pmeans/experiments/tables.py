@@ -57,8 +57,8 @@ def build(
     columns = (Column("dimensions", 0), *(Column(title) for title in titles))
     measures = {experiment.task(name).measure for name in experiment.tasks}
     legend = tuple(_legend(specs, book, "spearman" in measures))
-    coverage = _coverage_table(experiment, scores)
-    return Table(experiment.title, "encoder", columns, sections, legend, (coverage,))
+    further = (_coverage_table(experiment, scores), *_calibration_table(experiment, scores))
+    return Table(experiment.title, "encoder", columns, sections, legend, further)
 
 
 def _specs(experiment: Experiment) -> Iterator[_Spec]:
@@ -190,6 +190,27 @@ def _coverage_table(experiment: Experiment, scores: Scores) -> Table:
     return Table(
         "Known words, %", "encoder: word space", columns, (Section(None, tuple(rows)),), legend
     )
+
+
+def _calibration_table(experiment: Experiment, scores: Scores) -> Iterator[Table]:
+    """Yield how far probabilities are off, where a protocol has noted it."""
+    errors = {
+        (row.name, task, lang): sum(noted) / len(noted)
+        for row in experiment.encoders
+        for task in experiment.tasks
+        for lang in experiment.test
+        if (cell := scores.of(row.name, task, lang)) and (noted := cell.chosen.get("ece"))
+    }
+    keys = list(dict.fromkeys((task, lang) for _, task, lang in errors))
+    rows = tuple(
+        Row(name, tuple(Field(errors.get((name, *key))) for key in keys))
+        for name in dict.fromkeys(name for name, _, _ in errors)
+    )
+    if rows:
+        legend = "Distance of confidence and accuracy of test rows, over ten bins of confidence."
+        columns = tuple(Column(f"{task} {lang}") for task, lang in keys)
+        sections = (Section(None, rows),)
+        yield Table("Calibration error, %", "encoder", columns, sections, (legend,))
 
 
 def _legend(specs: Sequence[_Spec], book: Published, correlated: bool) -> Iterator[str]:

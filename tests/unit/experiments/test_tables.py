@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from some_experiments import REASONS, ROWS, at, experiment, results, scored
-from some_results import noisy, result
+from some_results import noisy, result, splits
 
 from pmeans.errors import ConfigError
 from pmeans.experiments import tables
@@ -247,3 +247,13 @@ def test_a_rank_correlation_is_explained_where_there_is_one():
     assert any("Fisher" in sentence for sentence in table.legend)
     plain = tables.build(experiment(), results())
     assert not any("Fisher" in sentence for sentence in plain.legend)
+
+
+def test_calibration_is_shown_where_it_was_noted():
+    rows = (EncoderRow("mean"), EncoderRow("other"))
+    noted = {"ece": (4.0, 6.0), "penalty": (0.1, 0.1)}
+    found = at("mean", splits([70, 72], chosen=noted)) | at("other", splits([70, 72]))
+    table = tables.build(experiment(tasks=("MR",), encoders=rows), found)
+    _, calibration = table.further
+    assert [(row.name, row.fields[0].value) for row in calibration.rows] == [("mean", 5.0)]
+    assert len(tables.build(experiment(), results()).further) == 1

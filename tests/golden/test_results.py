@@ -1,0 +1,30 @@
+"""The committed tables are what the committed cells make of them, without data or word spaces."""
+
+from pathlib import Path
+
+import pytest
+
+from pmeans.evaluation import cells
+from pmeans.experiments import render, tables
+from pmeans.experiments.plan import Experiment
+from pmeans.experiments.results import read_index, scored
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+NAMES = sorted(path.parent.name for path in RESULTS.glob("*/rows.json"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_is_what_its_cells_make_of_it(name):
+    experiment = Experiment.from_toml(ROOT / "experiments" / f"{name}.toml")
+    made = render.render(tables.build(experiment, *scored(RESULTS, experiment)), "markdown")
+    assert made == (RESULTS / name / "table.md").read_text(encoding="utf-8")
+
+
+def test_every_cell_belongs_to_an_experiment_and_is_there():
+    named = {cell for name in NAMES for cell in read_index(RESULTS, name).cells.values()}
+    assert named == set(cells.read(RESULTS))
+
+
+def test_results_stay_small():
+    assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 10e6
