@@ -45,6 +45,9 @@ __all__ = [
 
 _FLOAT32 = np.dtype("float32")
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
+FEW = 48
+"""Sentences that are one thread's work: to ask how many there may be would take longer."""
+
 SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
 
@@ -98,7 +101,7 @@ def lookup(
         for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
-    found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads))
+    found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads, len(texts)))
     return [
         TokenBatch(ids, offsets, unknown, tuple(words)) for ids, offsets, unknown, words in found
     ]
@@ -163,7 +166,7 @@ def power_means(
     try:
         core.power_means(
             matrix, scale, composed, ids, offsets, exponents, root == "principal",
-            shift, factor, out, _threads(n_threads),
+            shift, factor, out, _threads(n_threads, len(batch)),
         )  # fmt: skip
     except ValueError as error:  # the core has looked through the batch
         raise InputError(str(error)) from error
@@ -194,7 +197,7 @@ def map_rows(
     if np.may_share_memory(rows, out):
         rows = rows.copy()
     try:
-        core.map_rows(rows, np.ascontiguousarray(matrix), out, _threads(n_threads))
+        core.map_rows(rows, np.ascontiguousarray(matrix), out, _threads(n_threads, len(rows)))
     except ValueError as error:
         raise InputError(str(error)) from error
     return out
@@ -304,9 +307,9 @@ def train_skipgram(
     core.train_skipgram(job, inputs, outputs, epoch, begin, end, _threads(n_threads))
 
 
-def _threads(n_threads: int | None) -> int:
+def _threads(n_threads: int | None, n_rows: int = FEW + 1) -> int:
     if n_threads is None:
-        return available_threads()
+        return available_threads() if n_rows > FEW else 1
     if (
         isinstance(n_threads, int | np.integer)
         and not isinstance(n_threads, bool)
