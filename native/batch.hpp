@@ -1,11 +1,15 @@
 // A batch of sentences: finds the rows of each, and has them reduced, side by side.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "kernel_tools.hpp"
 #include "power_mean.hpp"
 #include "threads.hpp"
 
@@ -58,13 +62,23 @@ class Reducer {
     }
     Rows rows{vectors_.type, rows_.data(), scales_.data(), count, next_.data(), next_.size()};
     if (any_composed && rows.type != Type::float32) decode(ids, rows);
-    kernel_.reduce(means_, rows, out, scratch_.data());
+    if (!kernel_.reduce(means_, rows, out, scratch_.data())) complain(ids, rows);
   }
 
  private:
   void find_rows(const int32_t* ids, size_t count, std::vector<const void*>& rows) const {
     rows.resize(count);
     for (size_t k = 0; k < count; ++k) rows[k] = vectors_.row(static_cast<size_t>(ids[k]));
+  }
+
+  [[noreturn]] void complain(const int32_t* ids, const Rows& rows) {
+    std::vector<float> plain(means_.dim);
+    size_t k = 0;
+    for (; k + 1 < rows.count; ++k) {
+      kernel_.decode(rows, k, means_.dim, plain.data());
+      if (!finite(plain.data(), means_.dim)) break;
+    }
+    throw std::invalid_argument("word vector " + std::to_string(ids[k]) + " has NaN or infinity.");
   }
 
   // Composed vectors are float32: brings the others to the same form.
@@ -99,6 +113,23 @@ inline void reduce_batch(const Kernel& kernel, const Means& means, const Vectors
                  for (size_t i = begin; i < end; ++i)
                    reducer.reduce(i, out + static_cast<int64_t>(i) * stride);
                });
+}
+
+// The first of n rows with NaN or infinity, or -1. Only floating-point numbers can be either.
+inline int64_t first_not_finite(const Vectors& vectors, int n_threads) {
+  const size_t n = vectors.n_words, dim = vectors.dim;
+  std::atomic<size_t> first{n};
+  if (vectors.type != Type::int8)
+    parallel_for(n, (size_t{1} << 16) / (dim + 1) + 1, n_threads, [&](size_t begin, size_t end, size_t) {
+      for (size_t i = begin; i < end && i < first; ++i) {
+        const bool good = vectors.type == Type::float16
+                              ? finite_halves(vectors.row(i), dim)
+                              : finite(static_cast<const float*>(vectors.row(i)), dim);
+        for (size_t known = first; !good && i < known && !first.compare_exchange_weak(known, i);) {
+        }
+      }
+    });
+  return first < n ? static_cast<int64_t>(first) : -1;
 }
 
 }  // namespace pmeans

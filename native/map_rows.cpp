@@ -2,7 +2,7 @@
 // functions of this file, for the reason given in power_mean.cpp.
 #include "map_rows.hpp"
 
-#include "in_blocks.hpp"
+#include "kernel_tools.hpp"
 
 namespace pmeans {
 namespace {
@@ -67,19 +67,6 @@ void blocks(const LinearMap& map, Strided<const float> rows, size_t n, Strided<f
     in_blocks<C>(map.n_out, [&](size_t column, auto count) { columns(0.0f, column, count); });
   else if (map.n_out % lanes)
     columns(Vector{}, map.n_out - lanes, Count<1>());
-}
-
-bool finite(const float* x, size_t n) {
-  float doubt = 0;  // a number minus itself is 0, unless it is NaN or infinity
-  size_t j = 0;
-  Vector doubts = {};
-  for (; j + lanes <= n; j += lanes) {
-    const Vector v = load(x + j, Vector{});
-    doubts += v - v;
-  }
-  for (; j < n; ++j) doubt += x[j] - x[j];
-  for (int l = 0; l < lanes; ++l) doubt += doubts[l];
-  return doubt == 0;
 }
 
 // In float64, where no sum of products of float32 numbers overflows. Returns whether it is finite.

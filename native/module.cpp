@@ -176,6 +176,12 @@ void bind_map_rows(StridedRows rows, In<float, 2> matrix, Out out, int n_threads
   });
 }
 
+int64_t bind_first_not_finite(Matrix matrix, int n_threads) {
+  const Vectors vectors{type_of(matrix), matrix.data(), matrix.shape(0), matrix.shape(1), nullptr, nullptr};
+  nb::gil_scoped_release released;
+  return first_not_finite(vectors, n_threads);
+}
+
 nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) {
   const size_t dim = ngrams.shape(1);
   std::vector<std::string> spelled;
@@ -296,6 +302,7 @@ NB_MODULE(_native, m) {
         nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("map_rows", bind_map_rows, nb::arg("rows"), nb::arg("matrix"), nb::arg("out"),
         nb::arg("n_threads"), nb::arg("isa") = "");
+  m.def("first_not_finite", bind_first_not_finite, nb::arg("matrix"), nb::arg("n_threads"));
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
         nb::arg("maxn"));
   m.def("parse_lines", bind_parse_lines, nb::arg("data"), nb::arg("dim"), nb::arg("n_threads"));

@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include "kernel_tools.hpp"
+
 namespace pmeans {
 namespace {
 
@@ -114,19 +116,22 @@ inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* o
     const size_t c = j + k * lanes;
     if (at.low >= 0) put(m, out, at.low * m.dim + c, low[k], doubt);
     if (at.high >= 0) put(m, out, at.high * m.dim + c, high[k], doubt);
-    if (at.mean < 0) continue;  // not wanted
     Vector mean = sum[k] / static_cast<float>(r.count);
     if (longer)
       for (int l = 0; l < lanes; ++l)
         mean[l] = static_cast<float>(total[k * lanes + l] / static_cast<double>(r.count));
-    put(m, out, at.mean * m.dim + c, mean, doubt);
+    // NAN. Comparisons are false of it, so that min and max pass it over; a sum does not.
+    if (at.mean >= 0)
+      put(m, out, at.mean * m.dim + c, mean, doubt);
+    else
+      doubt += mean - mean;
   }
 }
 
 // The same for spaces narrower than one vector. Returns whether everything is finite.
 template <class T>
 bool narrow(const Means& m, const Rows& r, Places at, float* out) {
-  bool finite = true;
+  bool all = true;
   for (size_t j = 0; j < m.dim; ++j) {
     auto value = [&](size_t i) {
       return to_float(static_cast<const T*>(r.row[i])[j], sizeof(T) == 1 ? r.scale[i] : 0.0f);
@@ -149,9 +154,9 @@ bool narrow(const Means& m, const Rows& r, Places at, float* out) {
     if (at.low >= 0) put(m, out, at.low * m.dim + j, low);
     if (at.mean >= 0) put(m, out, at.mean * m.dim + j, mean);
     if (at.high >= 0) put(m, out, at.high * m.dim + j, high);
-    finite &= mean - mean == 0;
+    all &= mean - mean == 0;
   }
-  return finite;
+  return all;
 }
 
 template <class T, bool extremes, bool sums, bool longer>
@@ -164,9 +169,9 @@ bool all_columns(const Means& m, const Rows& r, Places at, float* out) {
     columns<T, 1, extremes, sums, longer>(m, r, at, j, out, doubt);
   // The last vector reaches back over columns that are done: they get the same values again.
   if (j < m.dim) columns<T, 1, extremes, sums, longer>(m, r, at, m.dim - lanes, out, doubt);
-  bool finite = true;
-  for (int k = 0; k < lanes; ++k) finite &= doubt[k] == 0;
-  return finite;
+  bool all = true;
+  for (int k = 0; k < lanes; ++k) all &= doubt[k] == 0;
+  return all;
 }
 
 // Returns whether everything is finite.
@@ -267,8 +272,9 @@ void add_whole_power(const float* row, size_t dim, double* sum) {
   }
 }
 
-// Powers 2 to 8 by multiplication. In float64, where no float32 overflows.
-void whole_power(const Means& m, const Rows& r, int p, size_t column, float* out, double* scratch) {
+// Powers 2 to 8 by multiplication. In float64, where no float32 overflows. Returns whether the means
+// of the powers are finite.
+bool whole_power(const Means& m, const Rows& r, int p, size_t column, float* out, double* scratch) {
   double* sum = scratch;
   float* row = reinterpret_cast<float*>(scratch + m.dim);
   for (size_t j = 0; j < m.dim; ++j) sum[j] = 0;
@@ -284,12 +290,17 @@ void whole_power(const Means& m, const Rows& r, int p, size_t column, float* out
       default: add_whole_power<8>(row, m.dim, sum);
     }
   }
-  for (size_t j = 0; j < m.dim; ++j) sum[j] /= static_cast<double>(r.count);
+  double doubt = 0;  // a number minus itself is 0, unless it is NaN or infinity
+  for (size_t j = 0; j < m.dim; ++j) {
+    sum[j] /= static_cast<double>(r.count);
+    doubt += sum[j] - sum[j];
+  }
   roots(sum, m.dim, p);
   // ROOT. The principal p-th root of a negative number m has the real part |m|^(1/p) cos(pi/p).
   const double turn = m.principal ? -cos(pi / p) : 1.0;
   for (size_t j = 0; j < m.dim; ++j)
     put(m, out, column + j, static_cast<float>(sum[j] < 0 ? sum[j] * turn : sum[j]));
+  return doubt == 0;
 }
 
 // Real part of the power mean whose non-negative values give `positive` and whose negative ones
@@ -307,12 +318,14 @@ double any_root(double positive, double negative, double p, bool even, bool prin
 }
 
 // Every other power. Scaled by the largest magnitude of a column (the smallest, for p <= 0), so
-// that no p overflows; a zero makes the mean 0 for p <= 0, its limit.
-void any_power(const Means& m, const Rows& r, double p, size_t column, float* out, double* scratch) {
+// that no p overflows; a zero makes the mean 0 for p <= 0, its limit. Returns whether all rows are
+// finite.
+bool any_power(const Means& m, const Rows& r, double p, size_t column, float* out, double* scratch) {
   double *scale = scratch, *positive = scale + m.dim, *negative = positive + m.dim;
   float* row = reinterpret_cast<float*>(negative + m.dim);
   for (size_t i = 0; i < r.count; ++i) {
     decode_row(r, i, m.dim, row);
+    if (!finite(row, m.dim)) return false;
     for (size_t j = 0; j < m.dim; ++j) {
       const double x = fabs(static_cast<double>(row[j]));
       if (i == 0) scale[j] = x, positive[j] = negative[j] = 0;
@@ -347,10 +360,12 @@ void any_power(const Means& m, const Rows& r, double p, size_t column, float* ou
     }
     put(m, out, column + j, cut_off(mean));
   }
+  return true;
 }
 
-void reduce(const Means& m, const Rows& r, float* out, double* scratch) {
+bool reduce(const Means& m, const Rows& r, float* out, double* scratch) {
   Places at{-1, -1, -1};
+  bool sure = true;  // that all rows are finite
   for (size_t k = 0; k < m.n_powers; ++k) {
     const double p = m.powers[k];
     const auto place = static_cast<long>(k);
@@ -361,18 +376,26 @@ void reduce(const Means& m, const Rows& r, float* out, double* scratch) {
     else if (p == -INFINITY)
       at.low = place;
     else if (p >= 2 && p <= 8 && p == floor(p))
-      whole_power(m, r, static_cast<int>(p), k * m.dim, out, scratch);
+      sure &= whole_power(m, r, static_cast<int>(p), k * m.dim, out, scratch);
     else
-      any_power(m, r, p, k * m.dim, out, scratch);
+      sure &= any_power(m, r, p, k * m.dim, out, scratch);
   }
-  if (at.low < 0 && at.mean < 0 && at.high < 0) return;
-  bool finite = false;
-  switch (r.type) {
-    case Type::float32: finite = min_mean_max<float>(m, r, at, out); break;
-    case Type::float16: finite = min_mean_max<Half>(m, r, at, out); break;
-    case Type::int8: finite = min_mean_max<int8_t>(m, r, at, out); break;
+  if (at.low >= 0 || at.mean >= 0 || at.high >= 0) {
+    bool exact = false;
+    switch (r.type) {
+      case Type::float32: exact = min_mean_max<float>(m, r, at, out); break;
+      case Type::float16: exact = min_mean_max<Half>(m, r, at, out); break;
+      case Type::int8: exact = min_mean_max<int8_t>(m, r, at, out); break;
+    }
+    if (!exact) min_mean_max_again(m, r, at, out, scratch);
+    sure &= exact;
   }
-  if (!finite) min_mean_max_again(m, r, at, out, scratch);
+  float* row = reinterpret_cast<float*>(scratch);
+  for (size_t i = 0; i < r.count && !sure; ++i) {
+    decode_row(r, i, m.dim, row);
+    if (!finite(row, m.dim)) return false;
+  }
+  return true;
 }
 
 }  // namespace

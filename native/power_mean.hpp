@@ -31,10 +31,11 @@ struct Rows {
   size_t next_count;
 };
 
-// One instruction set's version. `scratch` has room for 4 * dim doubles.
+// One instruction set's version. `scratch` has room for 4 * dim doubles. `reduce` returns false if a
+// row has NaN or infinity.
 struct Kernel {
   const char* name;
-  void (*reduce)(const Means&, const Rows&, float* out, double* scratch);
+  bool (*reduce)(const Means&, const Rows&, float* out, double* scratch);
   void (*decode)(const Rows&, size_t i, size_t dim, float* out);
 };
 

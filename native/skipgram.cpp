@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "kernel_tools.hpp"
+
 // Vectors are passed within this file only, so that no caller can have another idea of them.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -21,17 +23,6 @@ inline Vector load(const float* p) {
   return v;
 }
 inline void store(float* p, Vector v) { memcpy(p, &v, sizeof v); }
-
-// Calls work(start, Count<n>) for 0 <= start < size in blocks of n = `block` and, at the end, fewer.
-template <int n>
-struct Count {
-  static constexpr int value = n;
-};
-template <int block, class Work>
-inline void in_blocks(size_t size, const Work& work, size_t start = 0) {
-  for (; start + block <= size; start += block) work(start, Count<block>());
-  if constexpr (block > 1) in_blocks<block - 1>(size, work, start);
-}
 
 inline Quad halved(Vector v) {
   return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);

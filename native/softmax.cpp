@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "in_blocks.hpp"
+#include "kernel_tools.hpp"
 
 namespace pmeans {
 namespace {

@@ -190,10 +190,11 @@ def test_a_word_whose_composed_vector_overflows_is_unknown():
     assert (known.ids.tolist(), known.unknown.tolist()) == ([0], [1])
 
 
-def test_infinite_values_of_a_damaged_store_do_not_warn():
+def test_infinite_values_of_a_damaged_store_are_an_error_and_no_warning():
     rows = np.array([[np.inf], [1]], np.float32)
     batch = TokenBatch(np.array([0, 1], np.int32), np.array([0, 2]), np.zeros(1, np.int32))
-    assert kernels.power_means(rows, batch, [0.5, 3]).shape == (1, 2)
+    with pytest.raises(InputError, match="word vector 0 has NaN or infinity"):
+        kernels.power_means(rows, batch, [0.5, 3])
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,53 @@ def test_what_z_norm_drives_beyond_float32_is_cut_off(dim):
     np.testing.assert_array_equal(got, np.finfo(np.float32).max)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("powers", [[1], [-np.inf], [np.inf, -np.inf], [3], [0], [-1], [2.5]])
+@pytest.mark.parametrize(("dim", "n"), [(1, 3), (40, 3), (40, 70)])
+def test_a_word_vector_with_nan_or_infinity_is_named_and_never_passed_over(dim, n, powers, bad):
+    matrix = np.ones((5, dim), np.float32)
+    matrix[3, -1] = bad
+    matrix[1] = 0  # for p <= 0 a zero decides, whatever the others are
+    ids = [0, 1, 3] + [0] * (n - 3)
+    for kind in (np.float32, np.float16):
+        with pytest.raises(InputError, match="word vector 3 has NaN or infinity"):
+            kernels.power_means(matrix.astype(kind), batch(ids, [0, n]), powers)
+        kernels.power_means(matrix.astype(kind), batch([0, 1, 2, 4], [0, 4]), powers)
+
+
+def test_a_damaged_scale_of_an_int8_word_is_found():
+    scale = np.array([1, np.nan], np.float32)
+    with pytest.raises(InputError, match="word vector 1 has NaN or infinity"):
+        kernels.power_means(MATRIX.astype(np.int8), batch([0, 1], [0, 2]), [np.inf], scale=scale)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+@pytest.mark.parametrize("dim", [1, 3, 300])
+def test_the_first_row_that_is_not_finite_is_found(kind, dim):
+    matrix = np.full((9000, dim), 60000, kind)
+    assert kernels.first_not_finite(matrix) is None
+    for row, bad in ((8999, np.nan), (5000, -np.inf), (0, np.inf)):
+        matrix[row, -1] = bad
+        assert kernels.first_not_finite(matrix, n_threads=3) == row
+
+
+def test_whole_numbers_and_nothing_at_all_are_finite():
+    assert kernels.first_not_finite(np.ones((3, 2), np.int8)) is None
+    assert kernels.first_not_finite(np.ones((0, 2), np.float32)) is None
+    assert kernels.first_not_finite(np.ones((2, 0), np.float32)) is None
+
+
+@pytest.mark.parametrize(("value", "error"), [("junk", "PMEANS_KERNELS is 'junk'"), ("", None)])
+def test_an_unknown_choice_of_kernels_is_refused(value, error):
+    env = {**os.environ, "PMEANS_KERNELS": value}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", "import pmeans.kernels"],
+        env=env, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (error or "") in done.stderr
+    assert bool(done.returncode) == bool(error)
+
+
 def test_out_may_be_columns_of_a_wider_array():
     wide = np.full((1, 6), 9, dtype=np.float32)
     kernels.power_means(MATRIX, batch([0, 1], [0, 2]), [1], out=wide[:, 2:4])

@@ -2,8 +2,8 @@
 
 Arrays and strings go in, arrays come out; nothing here knows of files, recipes or languages.
 Arguments are checked here, and the ids and offsets of a batch by the core, before anything is
-read through them. ``PMEANS_KERNELS=numpy`` in the
-environment chooses the NumPy core; `backend` says which one is at work.
+read through them. ``PMEANS_KERNELS`` in the environment, ``native`` or ``numpy``, chooses a core;
+`backend` says which one is at work.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ __all__ = [
     "backend",
     "checked_powers",
     "compose",
+    "first_not_finite",
     "lookup",
     "map_rows",
     "parse_lines",
@@ -56,10 +57,19 @@ LONGEST_NGRAM = 64
 
 
 def _choose_core() -> Any:
-    if os.environ.get("PMEANS_KERNELS") != "numpy":
+    wanted = os.environ.get("PMEANS_KERNELS", "")
+    if wanted not in ("", "native", "numpy"):
+        raise InputError(
+            f"PMEANS_KERNELS is {wanted!r}; set it to 'native' or 'numpy', or not at all."
+        )
+    if wanted != "numpy":
         try:
             return importlib.import_module("pmeans._native")
         except ImportError as error:
+            if wanted == "native":
+                raise InputError(
+                    f"PMEANS_KERNELS is 'native', which is missing: {error}."
+                ) from None
             warnings.warn(
                 f"pmeans runs on NumPy, and slower: its native core is missing ({error}). "
                 "Install a C++20 compiler and reinstall pmeans, or set PMEANS_KERNELS=numpy "
@@ -139,9 +149,10 @@ def power_means(
 
     Returns:
         (n_sentences, len(powers) * dim). A sentence without known words is a zero row, which
-        ``shift`` does not move.
+        ``shift`` does not move. A word vector with NaN or infinity is an error.
     """
-    _check_matrix(matrix, scale)
+    _check_matrix(matrix)
+    _check_scale(matrix, scale)
     dim = matrix.shape[1]
     exponents = checked_powers(tuple(powers))
     if root not in ("signed", "principal"):
@@ -220,6 +231,18 @@ def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
     return exponents
 
 
+def first_not_finite(matrix: Array, n_threads: int | None = None) -> int | None:
+    """Return the first row with NaN or infinity, or None.
+
+    Args:
+        matrix: (n, dim) float32, float16 or int8, row by row in memory; may be memory-mapped.
+        n_threads: Threads to use; all available ones if None.
+    """
+    _check_matrix(matrix)
+    row = core.first_not_finite(matrix, _threads(n_threads))
+    return row if row >= 0 else None
+
+
 def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
     """Make vectors for words from the vectors of their character n-grams, as fastText does.
 
@@ -277,7 +300,7 @@ def train_classifiers(
         number of threads, nor on the other groups, nor on the other classifiers of the group.
     """
     check_rule(rule)
-    check_groups(groups)
+    check_groups(groups, first_not_finite)
     trained = core.train_classifiers(list(groups), rule, _threads(n_threads))
     return [[Fitted(*fit) for fit in fits] for fits in trained]
 
@@ -319,7 +342,7 @@ def _threads(n_threads: int | None, n_rows: int = FEW + 1) -> int:
     raise InputError(f"n_threads must be a whole number, at least 1, not {n_threads!r:.40}.")
 
 
-def _check_matrix(matrix: Array, scale: Floats | None) -> None:
+def _check_matrix(matrix: Array) -> None:
     if matrix.ndim != 2 or matrix.dtype not in _DTYPES:
         raise InputError(
             f"word vectors must be (n_words, dim) float32, float16 or int8, "
@@ -327,6 +350,9 @@ def _check_matrix(matrix: Array, scale: Floats | None) -> None:
         )
     if not matrix.flags.c_contiguous:
         raise InputError("word vectors must lie row by row in memory: np.ascontiguousarray them.")
+
+
+def _check_scale(matrix: Array, scale: Floats | None) -> None:
     if (matrix.dtype == np.int8) != (scale is not None):
         raise InputError("int8 word vectors need a scale for each row, and only they do.")
     if scale is not None and (

@@ -6,16 +6,15 @@ looked through once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.kernels.softmax import FitGroup, FitRule
-from pmeans.types import Array, Floats
+from pmeans.types import Array
 
 _LARGEST = 2**32 - 1
-_BLOCK = 1 << 18  # numbers looked at together: they stay in the cache
 
 
 def check_rule(rule: FitRule) -> None:
@@ -30,17 +29,18 @@ def check_rule(rule: FitRule) -> None:
         raise InputError(f"measure {rule.measure!r} is neither 'accuracy' nor 'macro-f1'.")
 
 
-def check_groups(groups: Sequence[FitGroup]) -> None:
+def check_groups(
+    groups: Sequence[FitGroup], first_not_finite: Callable[[Array], int | None]
+) -> None:
     """Refuse groups with an array, an index, a label or a number that cannot be meant."""
     for i, group in enumerate(groups):
         _check_arrays(i, group)
         _check_numbers(i, group)
     seen: set[int] = set()
     for i, group in enumerate(groups):
-        if id(group.x) not in seen and not _all_finite(group.x):
+        if id(group.x) not in seen and (row := first_not_finite(group.x)) is not None:
             raise InputError(
-                f"group {i}: x has NaN or infinity, on which nothing can be trained; "
-                "find the rows with np.isfinite."
+                f"group {i}: row {row} of x has NaN or infinity, on which nothing can be trained."
             )
         seen.add(id(group.x))
 
@@ -117,16 +117,3 @@ def _check_numbers(i: int, group: FitGroup) -> None:
         raise InputError(f"group {i}: rates must be positive and finite, not {group.rates}.")
     if not all(0 <= l2 < np.inf for l2 in group.l2):
         raise InputError(f"group {i}: l2 must be finite and not negative, not {group.l2}.")
-
-
-def _all_finite(x: Floats) -> bool:
-    # A zero times a number is 0, and times NaN or infinity is NaN: a dot product tells, without
-    # an array of truth values.
-    flat = x.reshape(-1)
-    zeros = np.zeros(min(_BLOCK, flat.size), np.float32)
-    with np.errstate(invalid="ignore"):
-        for start in range(0, flat.size, _BLOCK):
-            block = flat[start : start + _BLOCK]
-            if np.isnan(np.dot(block, zeros[: block.size])):
-                return False
-    return True

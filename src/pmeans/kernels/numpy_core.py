@@ -22,6 +22,7 @@ from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
 NAME = "numpy"
 Found = tuple[Ids, Ints, Ids, list[str]]
 _SILENT = np.errstate(over="ignore", invalid="ignore")  # as the native core is
+_CHECKED = 4096  # rows looked at together
 _BLOCK = 32  # rows multiplied together, always: the last bits of a product depend on their number
 
 
@@ -80,6 +81,8 @@ def power_means(
             out[i] = 0
             continue
         rows = _gather(matrix, scale, composed, ids[begin:end])
+        for bad in np.flatnonzero(~np.isfinite(rows).all(axis=1))[:1]:
+            raise ValueError(f"word vector {ids[begin + bad]} has NaN or infinity.")
         for k, p in enumerate(powers):
             mean = power_mean(rows, p, root)
             out[i, k * dim : (k + 1) * dim] = np.clip(mean, -LARGEST, LARGEST)
@@ -100,6 +103,14 @@ def map_rows(rows: Floats, matrix: Floats, out: Floats, n_threads: int) -> None:
         if not np.isfinite(exact).all():
             raise ValueError(f"row {i} or the matrix has NaN or infinity.")
         out[i] = np.clip(exact, -LARGEST, LARGEST)
+
+
+def first_not_finite(matrix: Array, n_threads: int) -> int:
+    """See `pmeans.kernels.first_not_finite`."""
+    for start in range(0, len(matrix), _CHECKED):
+        for bad in np.flatnonzero(~np.isfinite(matrix[start : start + _CHECKED]).all(axis=1))[:1]:
+            return start + int(bad)
+    return -1
 
 
 @_SILENT
