@@ -132,7 +132,7 @@ class PowerMeanEncoder(SentenceEncoder):
         if isinstance(sentences, Sized):
             shape = (len(sentences), self.dim)
             if out is None:
-                out = np.empty(shape, dtype=np.float32)
+                out = kernels.empty_rows(*shape)
             if out.shape != shape:
                 raise InputError(f"out is {out.shape}, expected {shape}.")
         blocks: list[Floats] = []

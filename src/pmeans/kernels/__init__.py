@@ -19,6 +19,7 @@ import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
 from pmeans.kernels.fit_checks import check_groups, check_rule
+from pmeans.kernels.pages import empty_rows
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
@@ -34,6 +35,7 @@ __all__ = [
     "backend",
     "checked_powers",
     "compose",
+    "empty_rows",
     "first_not_finite",
     "lookup",
     "map_rows",
@@ -172,7 +174,7 @@ def power_means(
         if shift.shape != (width,) or factor.shape != (width,):
             raise InputError(f"shift {shift.shape} and factor {factor.shape} must be ({width},).")
     if out is None:
-        out = np.empty((len(batch), width), dtype=np.float32)
+        out = empty_rows(len(batch), width)
     _check_out(out, (len(batch), width))
     try:
         core.power_means(
@@ -203,7 +205,7 @@ def map_rows(
     _check_rows("rows", rows, (len(rows), len(matrix)))
     shape = (len(rows), matrix.shape[1])
     if out is None:
-        out = np.empty(shape, dtype=np.float32)
+        out = empty_rows(*shape)
     _check_out(out, shape)
     if np.may_share_memory(rows, out):
         rows = rows.copy()
