@@ -138,9 +138,9 @@ def at_least(what: str, wanted: float, measured: Sequence[float], unit: str = "�
     return what, f"≥ {wanted:g} {unit}", f"{shown(measured)} {unit}", met
 
 
-def below(what: str, wanted: float, measured: Sequence[float]) -> Bar:
-    """Return a bar that is met if the median stays below so many seconds."""
+def at_most(what: str, wanted: float, measured: Sequence[float], unit: str = "s") -> Bar:
+    """Return a bar that is met by the median; nothing measured leaves it open."""
     if not measured:
-        return what, f"< {wanted:g} s", "not measured", None
-    met = statistics.median(measured) < wanted
-    return what, f"< {wanted:g} s", f"{shown(measured, '{:.2f}')} s", met
+        return what, f"≤ {wanted:g} {unit}", "not measured", None
+    met = statistics.median(measured) <= wanted
+    return what, f"≤ {wanted:g} {unit}", f"{shown(measured, '{:.2f}')} {unit}", met

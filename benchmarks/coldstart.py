@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from arena import Section, below, shown
+from arena import Section, at_most, shown
 from corpus import Corpus
 
 FIRST_VECTOR = """
@@ -49,8 +49,8 @@ def cold_start(corpus: Corpus, n_runs: int) -> list[Section]:
             "Cold start", f"Fresh processes, {n_runs} of each in turn, from the page cache.",
             ["what", "seconds"], rows, times,
             [
-                below("`pmeans --version` in a fresh process", 0.3, version),
-                below("first vector in a fresh process", 1, vector),
+                at_most("`pmeans --version` in a fresh process", 0.3, version),
+                at_most("first vector in a fresh process", 1, vector),
             ],
         )
     ]  # fmt: skip

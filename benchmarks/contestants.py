@@ -48,6 +48,33 @@ def pmeans(corpus: Corpus, n_spaces: int, n_threads: int, reuse: bool) -> Encode
     return encode
 
 
+def model(corpus: Corpus, n_spaces: int, n_threads: int, before: bool = False) -> Encode:
+    """Encode with the model in the package, as the README does, or with the map as it once was."""
+    from pmeans import load
+    from pmeans.align import Alignment
+
+    class Blocks(Alignment):
+        """The map by NumPy's BLAS, always 32 rows at a time, so that a row keeps its bits."""
+
+        def apply(self, rows: Array, lang: str, out: Any = None, n_threads: Any = None) -> Array:
+            (factor,) = self.maps[lang].factors
+            out = np.empty((len(rows), self.dim), np.float32) if out is None else out
+            block = np.zeros((32, rows.shape[1]), np.float32)
+            for start in range(0, len(rows), 32):
+                some = rows[start : start + 32]
+                block[: len(some)] = some
+                product = block @ factor
+                assert np.isfinite(product).all(axis=1).all()
+                out[start : start + 32] = product[: len(some)]
+            return out
+
+    encoder = load()
+    if before:
+        kept = encoder.alignment
+        encoder = encoder.replace(alignment=Blocks(kept.pivot, kept.maps, kept.precision))
+    return partial(encoder.encode, lang="de", n_threads=n_threads)
+
+
 def authors_loop(corpus: Corpus, n_spaces: int) -> Encode:
     """Encode as the paper's program does: a dict of vectors, and lists of them given to NumPy."""
     spaces = []
@@ -198,6 +225,8 @@ def floor(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
 OURS, FRESH = "pmeans, 2 threads, out=", "pmeans, 2 threads"
 ONE_OURS, ONE_FRESH = "pmeans, 1 thread, out=", "pmeans, 1 thread"
 FLOOR, ONE_FLOOR = "floor, 2 threads", "floor, 1 thread"
+MODEL, ONE_MODEL = "pmeans.load(), 2 threads", "pmeans.load(), 1 thread"
+BEFORE = "pmeans.load(), 2 threads, its map by BLAS in blocks of 32"
 AUTHORS, NUMPY = "authors' loop", "split + dict + NumPy"
 M2V, M2V_BATCH = "model2vec", "model2vec, use_multiprocessing=False"
 FSE, FSE_TRAIN = "fse Average.infer", "fse Average.train"
@@ -211,6 +240,9 @@ CONTESTANTS: dict[str, Callable[[Corpus, int], Encode]] = {
     ONE_OURS: partial(pmeans, n_threads=1, reuse=True),
     ONE_FLOOR: partial(floor, n_threads=1),
     ONE_FRESH: partial(pmeans, n_threads=1, reuse=False),
+    MODEL: partial(model, n_threads=2),
+    ONE_MODEL: partial(model, n_threads=1),
+    BEFORE: partial(model, n_threads=2, before=True),
     AUTHORS: authors_loop,
     NUMPY: careful_numpy,
     FSE: partial(fse, train=False),

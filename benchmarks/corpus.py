@@ -23,6 +23,7 @@ Only NumPy is needed to read a corpus, because one peer lives in an environment 
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from itertools import islice, pairwise
@@ -119,6 +120,24 @@ def real(folder: Path, data: Path, limit: int) -> Corpus:
         rows = {word.lower(): row for row, word in reversed(list(enumerate(words[: len(matrix)])))}
         order = sorted(rows.items(), key=lambda item: item[1])
         save(corpus.store(i), [word for word, _ in order], matrix[[row for _, row in order]])
+    return corpus
+
+
+def german(folder: Path, data: Path, limit: int) -> Corpus:
+    """Make a corpus of German everyday sentences, with the words of the model in the package."""
+    import pmeans
+
+    corpus = Corpus(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with gzip.open(data / "parallel" / "en-de.tsv.gz", "rt", encoding="utf-8") as pairs:
+        fields = (line.rstrip("\n").split("\t") for line in pairs)
+        texts = islice((text for source, _, text in fields if source == "tatoeba"), limit)
+        with open(folder / "sentences.txt", "w", encoding="utf-8") as file:
+            file.writelines(text + "\n" for text in texts)
+    space = next(iter(pmeans.load().spaces.values()))
+    words = list(space.words("de"))
+    first = space.table("de").start
+    save(corpus.store(0), words, space.rows(slice(first, first + len(words))))
     return corpus
 
 

@@ -6,19 +6,20 @@ import statistics
 from collections.abc import Sequence
 
 import contestants as c
-from arena import Arena, Bar, Section, Times, at_least, ratios, shown
+from arena import Arena, Bar, Section, Times, at_least, at_most, ratios, shown
 from contestants import CONTESTANTS, OURS
 from corpus import Corpus
 
 FLOORS = {c.FLOOR: OURS, c.ONE_FLOOR: c.ONE_OURS}
 FOUR_SPACES = [OURS, *FLOORS, c.FRESH, c.ONE_OURS, c.ONE_FRESH, c.AUTHORS, c.NUMPY]
 REAL = [OURS, c.FRESH, c.ONE_OURS, c.AUTHORS, c.NUMPY, c.FSE, c.M2V, c.STATIC, c.GENSIM]
-SINGLE = [c.ONE_FRESH, c.FRESH, c.M2V, c.STATIC]
+EVERYDAY = [c.MODEL, c.ONE_MODEL, c.BEFORE, c.M2V, c.M2V_BATCH, c.STATIC]
+SINGLE = [c.ONE_FRESH, c.FRESH, c.MODEL, c.M2V, c.STATIC]
 
 
 def one_space(corpus: Corpus, n_rounds: int) -> list[Section]:
     """900 d: one space, three means; all peers. Then one sentence at a time."""
-    with Arena(corpus, 1, CONTESTANTS) as arena:
+    with Arena(corpus, 1, [name for name in CONTESTANTS if "load()" not in name]) as arena:
         arena.check()
         times = measure(arena, n_rounds)
         bars = [
@@ -40,6 +41,7 @@ def four_spaces(corpus: Corpus, n_rounds: int) -> list[Section]:
         bars = [
             at_least("authors' loop at 3600 d, 2 threads", 40, against(times, c.AUTHORS)),
             at_least("cache-weighted floor at 3600 d, 2 threads", 60, floor, "%"),
+            at_most("a plain `encode` against `out=` at 3600 d", 1.3, against(times, c.FRESH), "×"),
         ]
         title = "Four spaces, 3600 d"
         return [table(arena, corpus, times, title, bars), latency(arena, title, n_rounds)]
@@ -54,14 +56,34 @@ def real_text(corpus: Corpus, n_rounds: int) -> list[Section]:
         return [table(arena, corpus, times, title, [])]
 
 
+def everyday(corpus: Corpus, n_rounds: int) -> list[Section]:
+    """The model in the package as users call it: `list[str]` in, a fresh array out."""
+    with Arena(corpus, 1, EVERYDAY) as arena:
+        times = measure(arena, n_rounds)
+        title = "As users call it: German sentences through the model in the package"
+        single = latency(arena, title, n_rounds)
+        micros = [1e6 * answer["seconds"] for answer in single.raw[c.MODEL]]
+        bars = [
+            at_least("the map as it was before", 2.5, against(times, c.BEFORE, c.MODEL)),
+            at_least("one thread, on two", 1.7, against(times, c.ONE_MODEL, c.MODEL)),
+            at_least("model2vec, the model in the package", 10, against(times, c.M2V, c.MODEL)),
+            at_least(
+                "sentence-transformers StaticEmbedding, the model in the package", 15,
+                against(times, c.STATIC, c.MODEL),
+            ),
+            at_most("one sentence, the model in the package", 60, micros, "µs"),
+        ]  # fmt: skip
+        return [table(arena, corpus, times, title, bars, c.MODEL), single]
+
+
 def measure(arena: Arena, n_rounds: int) -> Times:
     answers = arena.rounds("corpus", n_rounds)
     return {name: [answer["seconds"] for answer in given] for name, given in answers.items()}
 
 
-def against(times: Times, name: str) -> list[float]:
+def against(times: Times, name: str, ours: str = OURS) -> list[float]:
     """Return how many times as long as ours a contestant took, round by round."""
-    return ratios(times[name], times[OURS]) if name in times else []
+    return ratios(times[name], times[ours]) if name in times else []
 
 
 def share(times: Times, floor: str) -> list[float]:
@@ -71,7 +93,9 @@ def share(times: Times, floor: str) -> list[float]:
     return [100 * ratio for ratio in ratios(times[floor], times[FLOORS[floor]])]
 
 
-def table(arena: Arena, corpus: Corpus, times: Times, title: str, bars: Sequence[Bar]) -> Section:
+def table(
+    arena: Arena, corpus: Corpus, times: Times, title: str, bars: Sequence[Bar], ours: str = OURS
+) -> Section:
     n = len(corpus.sentences())
     rows = []
     for worker in arena.workers:
@@ -82,14 +106,14 @@ def table(arena: Arena, corpus: Corpus, times: Times, title: str, bars: Sequence
         columns = "–" if name in (*FLOORS, c.HASHING) else f"{worker.about['shape'][1]:,}"
         speeds = shown([n / seconds / 1000 for seconds in times[name]])
         micros = f"{statistics.median(times[name]) / n * 1e6:.2f}"
-        rows.append([name, columns, speeds, micros, shown(against(times, name), "{:.2f}")])
-    method = f"{n:,} sentences; {len(times[OURS])} rounds of all contestants in turn."
+        rows.append([name, columns, speeds, micros, shown(against(times, name, ours), "{:.2f}")])
+    method = f"{n:,} sentences; {len(times[ours])} rounds of all contestants in turn."
     for worker in arena.present:
         if worker.name in FLOORS:
             reached = shown(share(times, worker.name), "{:.0f}")
-            ours, way = FLOORS[worker.name], worker.about["note"]
-            method += f" “{ours}” reaches {reached} % of “{worker.name}” ({way})."
-    header = ["contestant", "columns", "1,000 sentences/s", "µs a sentence", f"time / “{OURS}”"]
+            racer, way = FLOORS[worker.name], worker.about["note"]
+            method += f" “{racer}” reaches {reached} % of “{worker.name}” ({way})."
+    header = ["contestant", "columns", "1,000 sentences/s", "µs a sentence", f"time / “{ours}”"]
     return Section(title, method, header, rows, {"sentences": n, "seconds": times}, bars)
 
 

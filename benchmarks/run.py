@@ -25,11 +25,13 @@ import report
 from arena import Section
 from coldstart import cold_start
 from contestants import HERE
-from encode import four_spaces, one_space, real_text
+from encode import everyday, four_spaces, one_space, real_text
 from loading import loading
 from memory import peak
 
-SUBJECTS = ("one-space", "four-spaces", "real", "loading", "cold-start", "memory")
+SUBJECTS = ("everyday", "one-space", "four-spaces", "real", "loading", "cold-start", "memory")
+NEEDED = {"everyday": "parallel/en-de.tsv.gz", "real": "tasks/senteval"}
+"""What a subject needs of the data."""
 
 
 def main() -> None:
@@ -46,6 +48,7 @@ def main() -> None:
     made = corpus.synthetic(work / "synthetic", n_words, n_sentences)
     data = Path(os.environ.get("PMEANS_DATA", HERE.parents[1] / "shared" / "data"))
     subjects: dict[str, Callable[[], list[Section]]] = {
+        "everyday": lambda: everyday(corpus.german(work / "german", data, n_sentences), n_rounds),
         "one-space": lambda: one_space(made, n_rounds),
         "four-spaces": lambda: four_spaces(made, n_rounds),
         "real": lambda: real_text(corpus.real(work / "real", data, n_sentences), min(n_rounds, 3)),
@@ -55,8 +58,9 @@ def main() -> None:
     }
     sections = []
     for name in options.only or SUBJECTS:
-        if name == "real" and not (data / "tasks" / "senteval").is_dir():
-            print(f"no real text: {data} has no tasks/senteval (set PMEANS_DATA)", file=sys.stderr)
+        needed = data / NEEDED.get(name, "")
+        if name in NEEDED and not needed.exists():
+            print(f"no {name}: there is no {needed} (set PMEANS_DATA)", file=sys.stderr)
             continue
         begin = time.perf_counter()
         print(name, file=sys.stderr)
