@@ -182,7 +182,7 @@ int64_t bind_first_not_finite(Matrix matrix, int n_threads) {
   return first_not_finite(vectors, n_threads);
 }
 
-nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) {
+nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn, int n_threads) {
   const size_t dim = ngrams.shape(1);
   std::vector<std::string> spelled;
   for (nb::handle word : words) {
@@ -195,9 +195,11 @@ nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn) 
   std::vector<int32_t> counts(spelled.size());
   {
     nb::gil_scoped_release released;
-    for (size_t i = 0; i < spelled.size(); ++i)
-      counts[i] = compose(spelled[i], ngrams.data(), ngrams.shape(0), dim, minn, maxn,
-                          vectors.data() + i * dim);
+    parallel_for(spelled.size(), 64, n_threads, [&](size_t begin, size_t end, size_t) {
+      for (size_t i = begin; i < end; ++i)
+        counts[i] = compose(spelled[i], ngrams.data(), ngrams.shape(0), dim, minn, maxn,
+                            vectors.data() + i * dim);
+    });
   }
   const size_t n = spelled.size();
   return nb::make_tuple(to_numpy(std::move(vectors), {n, dim}), to_numpy(std::move(counts)));
@@ -304,7 +306,7 @@ NB_MODULE(_native, m) {
         nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("first_not_finite", bind_first_not_finite, nb::arg("matrix"), nb::arg("n_threads"));
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
-        nb::arg("maxn"));
+        nb::arg("maxn"), nb::arg("n_threads"));
   m.def("parse_lines", bind_parse_lines, nb::arg("data"), nb::arg("dim"), nb::arg("n_threads"));
   m.def("train_classifiers", bind_train_classifiers, nb::arg("groups"), nb::arg("rule"),
         nb::arg("n_threads"), nb::arg("isa") = "");

@@ -214,6 +214,19 @@ def test_subword_vectors_are_the_mean_of_the_hashed_rows():
     assert counts.tolist() == [5, 1]
 
 
+def test_threads_compose_the_same_vectors():
+    rows = np.random.default_rng(0).normal(size=(97, 4)).astype(np.float32)
+    words = [f"word{i}" for i in range(200)]
+    alone, _ = kernels.compose(words, rows, 2, 3, n_threads=1)
+    np.testing.assert_array_equal(kernels.compose(words, rows, 2, 3, n_threads=4)[0], alone)
+
+
+def test_ids_of_another_type_or_order_in_memory_are_taken():
+    ids = np.array([0, 9, 1, 9])[::2]
+    got = kernels.power_means(MATRIX, TokenBatch(ids, np.array([0, 2], np.int32), ids), [1])
+    assert got.tolist() == [[2, 2]]
+
+
 def test_words_keep_numbers_hyphens_and_apostrophes_together():
     text = "Don’t pay $3.50 for e-mail: it's 1,000 €!"
     assert split(text, Splitting.WORDS) == [

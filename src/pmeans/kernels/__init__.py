@@ -160,26 +160,20 @@ def power_means(
     if root not in ("signed", "principal"):
         raise InputError(f"root {root!r} is neither 'signed' nor 'principal'.")
     width = len(exponents) * dim
-    if composed is not None:
-        composed = np.ascontiguousarray(composed, dtype=np.float32)
-        if composed.ndim != 2 or composed.shape[1] != dim:
-            raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
-    ids = np.ascontiguousarray(batch.ids, dtype=np.int32)
-    offsets = np.ascontiguousarray(batch.offsets, dtype=np.int64)
+    if composed is not None and (composed.ndim != 2 or composed.shape[1] != dim):
+        raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
     if (shift is None) != (factor is None):
         raise InputError("shift and factor go together.")
-    if shift is not None and factor is not None:
-        shift = np.ascontiguousarray(shift, dtype=np.float32)
-        factor = np.ascontiguousarray(factor, dtype=np.float32)
-        if shift.shape != (width,) or factor.shape != (width,):
-            raise InputError(f"shift {shift.shape} and factor {factor.shape} must be ({width},).")
+    if shift is not None and factor is not None and not shift.shape == factor.shape == (width,):
+        raise InputError(f"shift {shift.shape} and factor {factor.shape} must be ({width},).")
+    n = len(batch)
     if out is None:
-        out = empty_rows(len(batch), width)
-    _check_out(out, (len(batch), width))
+        out = empty_rows(n, width)
+    _check_out(out, (n, width))
     try:
         core.power_means(
-            matrix, scale, composed, ids, offsets, exponents, root == "principal",
-            shift, factor, out, _threads(n_threads, len(batch)),
+            matrix, scale, composed, batch.ids, batch.offsets, exponents, root == "principal",
+            shift, factor, out, _threads(n_threads, n),
         )  # fmt: skip
     except ValueError as error:  # the core has looked through the batch
         raise InputError(str(error)) from error
@@ -245,7 +239,9 @@ def first_not_finite(matrix: Array, n_threads: int | None = None) -> int | None:
     return row if row >= 0 else None
 
 
-def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
+def compose(
+    words: Sequence[str], ngrams: Array, minn: int, maxn: int, n_threads: int | None = None
+) -> tuple[Floats, Ids]:
     """Make vectors for words from the vectors of their character n-grams, as fastText does.
 
     Args:
@@ -253,6 +249,7 @@ def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[
         ngrams: One row a hash bucket, (n_buckets, dim) float32.
         minn: Length of the shortest n-gram, in characters.
         maxn: Length of the longest.
+        n_threads: Threads to use; all available ones if None.
 
     Returns:
         The vectors, (n_words, dim) float32, and how many n-grams each was made from, (n_words,);
@@ -264,7 +261,8 @@ def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[
         raise InputError(
             f"n-gram lengths must be 0 <= minn <= maxn <= {LONGEST_NGRAM}, not {minn} and {maxn}."
         )
-    vectors, counts = core.compose(list(words), np.ascontiguousarray(ngrams), minn, maxn)
+    threads = _threads(n_threads, len(words))
+    vectors, counts = core.compose(list(words), np.ascontiguousarray(ngrams), minn, maxn, threads)
     return vectors, counts
 
 

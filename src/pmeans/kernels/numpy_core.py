@@ -158,7 +158,9 @@ def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: I
 
 
 @_SILENT
-def compose(words: Sequence[str], ngrams: Array, minn: int, maxn: int) -> tuple[Floats, Ids]:
+def compose(
+    words: Sequence[str], ngrams: Array, minn: int, maxn: int, n_threads: int
+) -> tuple[Floats, Ids]:
     """See `pmeans.kernels.compose`."""
     vectors = np.zeros((len(words), ngrams.shape[1]), dtype=np.float32)
     counts = np.zeros(len(words), dtype=np.int32)

@@ -39,7 +39,7 @@ class _Owner:
 
 def empty_rows(n: int, dim: int) -> Floats:
     """Return an array with anything in it, (n, dim) float32."""
-    size = n * dim * np.dtype(np.float32).itemsize
+    size = 4 * n * dim
     if size < LARGE or not _KEEPS:
         return np.empty((n, dim), dtype=np.float32)
     memory = _spare.pop() if _spare else None
