@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import statistics
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import contestants as c
@@ -73,7 +76,33 @@ def everyday(corpus: Corpus, n_rounds: int) -> list[Section]:
             ),
             at_most("one sentence, the model in the package", 60, micros, "µs"),
         ]  # fmt: skip
-        return [table(arena, corpus, times, title, bars, c.MODEL), single]
+        sections = [table(arena, corpus, times, title, bars, c.MODEL), single]
+    return sections + disk_to_disk(corpus, n_rounds)
+
+
+def disk_to_disk(corpus: Corpus, n_rounds: int) -> list[Section]:
+    """Files through the commands' own code, against `encode` of the same lines; see files.py."""
+    program = c.HERE / "files.py"
+    if not program.exists():
+        return []
+    size = str(10 * len(corpus.sentences()))
+    told = subprocess.run(
+        [sys.executable, str(program), str(corpus.folder / "sentences.txt"), "--lang", "de",
+         "--rows", size, "--repeats", str(n_rounds)],
+        check=True, stdout=subprocess.PIPE, text=True,
+    ).stdout  # fmt: skip
+    method, *lines = told.splitlines()
+    found = [re.split(r"  +", line) for line in lines]
+    bars = [
+        at_least(f"`encode` of the same lines: {name}", 75, [100 * float(ratio)], "%")
+        for name, _, _, ratio, *_ in found
+        if name.startswith(("embed", "predict"))
+    ]
+    header = ["what", "sentences/s", "range", "ratio to `encode`"]
+    rows = [line[:4] for line in found]
+    return [
+        Section("As users call it: from file to file", method, header, rows, {"told": told}, bars)
+    ]
 
 
 def measure(arena: Arena, n_rounds: int) -> Times:
