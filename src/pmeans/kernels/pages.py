@@ -42,7 +42,10 @@ def empty_rows(n: int, dim: int) -> Floats:
     size = 4 * n * dim
     if size < LARGE or not _KEEPS:
         return np.empty((n, dim), dtype=np.float32)
-    memory = _spare.pop() if _spare else None
+    try:
+        memory = _spare.pop()
+    except IndexError:  # none, or another thread was quicker
+        memory = None
     if memory is None or not size <= len(memory) <= 2 * size:
         try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
