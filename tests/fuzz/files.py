@@ -19,9 +19,10 @@ import numpy as np
 
 from fuzz import seeds
 from fuzz.damage import damaged
+from pmeans import streams
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
-from pmeans.spaces.readers import opening, read_space, text
+from pmeans.spaces.readers import read_space, text
 from pmeans.spaces.report import STRICT, Policy
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space
@@ -31,7 +32,7 @@ from pmeans.znorm import ZNorm
 _SENTENCES = ["The cat isn't\u2028here: \ud800 x😀 3.5", "die Straße Donaudampfschiff " * 9, ""]
 # Buffers for files of gigabytes would take most of the time; small ones also end amid a line.
 text._BLOCK = 1 << 14
-opening._STEP = 1 << 12
+streams._STEP = 1 << 12
 _POWERS = ((-np.inf, 1, np.inf), (1,), (2, 3, 8), (0, 0.5, -1, 40))
 
 
