@@ -124,12 +124,12 @@ def optional(module: str, extra: str, what: str, instead: str = "") -> Any:
     top = module.partition(".")[0]
     try:
         importlib.import_module(module)
+        return importlib.import_module(top)
     except ImportError:
         ending = f", or {instead}" if instead else ""
         raise InputError(
             f"{what} needs {top}, which is not installed: pip install 'pmeans[{extra}]'{ending}."
         ) from None
-    return importlib.import_module(top)
 
 
 def _umask() -> int:
