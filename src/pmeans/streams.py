@@ -104,14 +104,18 @@ class Stream:
 
 
 @contextlib.contextmanager
-def open_stream(path: str | Path) -> Iterator[Stream]:
-    """Open a file for reading, through gzip, bzip2, xz or zip if it is one of these."""
-    path = Path(path)
+def open_stream(path: str | Path | io.BufferedReader) -> Iterator[Stream]:
+    """Open a file for reading, through gzip, bzip2, xz or zip if it is one of these.
+
+    An open file, such as standard input, is read from where it stands, and stays open.
+    """
     with contextlib.ExitStack() as stack:
         try:
-            file = stack.enter_context(open(path, "rb"))
-            magic = file.read(10)
-            file.seek(0)
+            if isinstance(path, io.BufferedReader):
+                file, path = path, Path("-")
+            else:
+                file = stack.enter_context(open(path, "rb"))
+            magic = file.peek(10)[:10]  # a pipe cannot be read twice
         except FileNotFoundError:
             raise StorageError(f"no file {str(path)!r}.") from None
         except OSError as error:
@@ -126,7 +130,7 @@ def open_stream(path: str | Path) -> Iterator[Stream]:
         elif magic.startswith(b"\xfd7zXZ\x00"):
             raw = stack.enter_context(lzma.LZMAFile(file))
         elif magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            raw = stack.enter_context(_member(file, path))
+            raw = stack.enter_context(_member(file, Path(path)))
         else:
             raw = file
         yield Stream(raw)
