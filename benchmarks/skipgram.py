@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from gensim.models import Word2Vec
 
+from pmeans.rows import read_lines
 from pmeans.training import corpus, word2vec
 from pmeans.types import Array, Floats
 
@@ -135,7 +136,7 @@ def precision(words: dict[str, list[str]], vectors: Floats, path: Path) -> tuple
     )
     row_en, row_de = ({w: i for i, w in enumerate(words[lang])} for lang in ("en", "de"))
     right: dict[int, set[int]] = {}
-    for line in corpus.read_lines(path):
+    for line in read_lines(path):
         first, second = line.lower().split("\t")
         if first in row_en and second in row_de:
             right.setdefault(row_en[first], set()).add(row_de[second])

@@ -20,10 +20,11 @@ from pmeans.align import Alignment, LanguageMap
 from pmeans.building.build_file import CARD
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
+from pmeans.rows import read_lines
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
-from pmeans.training.corpus import Pair, PairFile, drawn, read_lines
+from pmeans.training.corpus import Pair, PairFile, drawn
 from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
 from pmeans.training.translated import project, translations
 from pmeans.types import Progress

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pmeans.errors import ConfigError, FormatError, InputError
+from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
-from pmeans.training.corpus import read_lines
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Ints
 
@@ -26,7 +26,7 @@ class WordPairFile(FromFiles):
     """A file of word pairs.
 
     Attributes:
-        path: Text, possibly compressed (.gz, .bz2, .xz).
+        path: Text, possibly compressed.
         languages: The language of both columns, or that of each.
     """
 

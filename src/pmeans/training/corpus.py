@@ -1,8 +1,9 @@
 """Text to train on: pairs of sentences that mean the same, and running text.
 
 Pairs are a TSV file, ``source, sentence, sentence`` or just the two sentences; running text is one
-sentence or paragraph a line. Both may be compressed (.gz, .bz2, .xz). Words are split as raw text
-is (tokenizer ``words``) and lower-cased, which is how the trained spaces are looked up.
+sentence or paragraph per line. Both may be compressed, and in any encoding (`pmeans.rows`). Words
+are split as raw text is (tokenizer ``words``) and lower-cased, which is how the trained spaces are
+looked up.
 
 Nothing is trained on the last 4 % of the pairs of a source: half of them is there to stop on and
 to choose by, the other half to measure translation retrieval on.
@@ -10,19 +11,17 @@ to choose by, the other half to measure translation retrieval on.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.rows import read_lines
 from pmeans.text import tokenize
 from pmeans.training.trainer import FilePath, FromFiles
 
@@ -30,8 +29,6 @@ Portion = Literal["train", "dev", "test"]
 
 HELD_OUT = 50
 """One pair in so many is for development, and as many for testing: 2 % of each source."""
-
-_OPENERS: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +119,6 @@ class TextFile(FromFiles):
             yield sentence
         if empty:
             raise InputError(f"{self.path}: no words.")
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """Yield the lines of a text file without their ends."""
-    opener = _OPENERS.get(Path(path).suffix, open)
-    try:
-        with opener(path, "rt", encoding="utf-8", newline="\n") as file:
-            for line in file:
-                yield line.rstrip("\r\n")
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}.") from None
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: not UTF-8: {error}.") from error
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error}.") from error
 
 
 def read_pairs(path: str | Path) -> list[Pair]:

@@ -17,11 +17,12 @@ import numpy as np
 from pmeans import kernels
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.kernels import index
+from pmeans.rows import read_lines
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training import aligner
-from pmeans.training.corpus import Pair, PairFile, read_lines
+from pmeans.training.corpus import Pair, PairFile
 from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef
 from pmeans.types import Array, Progress
 

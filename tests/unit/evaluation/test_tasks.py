@@ -89,7 +89,7 @@ def test_a_checksum_that_is_right_is_accepted(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "the column 'text' is missing"),
+        (b"", "an empty file, without a header"),
         (b"text,label\n", "an empty file"),
         (b"text,label\ngood,1\nb\xe4d,0\n", "line 3: not valid UTF-8"),
         (b"text,label\ngood,1\nb\0d,0\n", "line 3: a NUL character"),

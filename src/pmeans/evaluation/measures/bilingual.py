@@ -14,8 +14,8 @@ import numpy as np
 
 from pmeans.errors import FormatError
 from pmeans.evaluation.measures import Measured
+from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
-from pmeans.training.corpus import read_lines
 from pmeans.training.csls import csls_neighbours
 from pmeans.types import Ints
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.errors import FormatError, StorageError
+from pmeans.errors import FormatError
 from pmeans.evaluation.measures import Measured
 from pmeans.output import unit_rows
+from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
 
@@ -31,12 +32,7 @@ def read_rated(path: str | Path) -> list[Rated]:
 
     Columns are divided by tabs. Lines may end as on any system, the old Macintosh included.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: not UTF-8: {error}.") from error
+    lines = [*read_lines(path)] or [""]
     header = [column.strip().lower() for column in lines[0].split("\t")]
     column = next((i for i, name in enumerate(header) if name in _SCORES), -1)
     if column < 0:

@@ -1,0 +1,25 @@
+"""Text in and rows out, for every command: formats, encodings, delimiters, columns, writers.
+
+`open_source` opens what has texts, `fields` says what is read of it, `vectors` and `records` write,
+and `partial` keeps on disk what is done of a job. Nothing here knows an encoder, or a command line.
+"""
+
+from pmeans.rows.codes import language_code
+from pmeans.rows.fields import Block, Fields, Place, Source, texts_of
+from pmeans.rows.lines import read_lines, valid_text
+from pmeans.rows.partial import refuse_overwriting
+from pmeans.rows.sources import InputFormat, open_source
+
+__all__ = [
+    "Block",
+    "Fields",
+    "InputFormat",
+    "Place",
+    "Source",
+    "language_code",
+    "open_source",
+    "read_lines",
+    "refuse_overwriting",
+    "texts_of",
+    "valid_text",
+]

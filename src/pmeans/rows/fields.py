@@ -1,0 +1,250 @@
+"""What is read of an input: which columns, what a row must be, and how blocks of rows come out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+from pmeans.errors import FormatError, LanguageError, did_you_mean
+from pmeans.rows.codes import language_code
+
+OnError = Literal["fail", "skip"]
+
+
+class _Absent:
+    def __str__(self) -> str:
+        return ""
+
+
+ABSENT = _Absent()
+"""In place of a cell: this row (of JSON lines) does not have the column. Written as nothing."""
+
+
+class Place(NamedTuple):
+    """How far an input is read.
+
+    Attributes:
+        row: Rows before it.
+        line: Lines before it; of Parquet, rows.
+        offset: Bytes before it, unpacked; of Parquet, rows.
+        checksum: CRC-32 of these bytes.
+    """
+
+    row: int = 0
+    line: int = 0
+    offset: int = 0
+    checksum: int = 0
+
+
+BEGINNING = Place()
+BLOCK = 8192
+"""Rows of a block."""
+
+
+class Block(NamedTuple):
+    """Rows that are read and worked on together; the lists have an entry for each.
+
+    Attributes:
+        texts: The sentences; None for a row that could not be read.
+        langs: Their languages, if a column tells.
+        labels: What the label column holds, if one was asked for.
+        names: The columns of ``cells``.
+        cells: All columns, if they were asked for.
+        lines: Number of the line each row ends with; of Parquet, of the row.
+        place: Where the input stands after the block.
+    """
+
+    texts: list[str | None]
+    langs: list[str | None] | None
+    labels: list[object] | None
+    names: Sequence[str]
+    cells: Sequence[Sequence[object]]
+    lines: Sequence[int]
+    place: Place
+
+
+class Source(Protocol):
+    """An input that can be read from its beginning, or on from a place.
+
+    Attributes:
+        name: For messages.
+        files: The files it is read from; none if it is a stream.
+        unit: What rows are counted by in messages: ``"line"`` or ``"row"``.
+        fields: What is read of it.
+        size: What `Place.offset` rises to, if that is known.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    unit: str
+    fields: Fields
+    size: int | None
+
+    def identity(self) -> dict[str, Any]:
+        """Return what must not change between the start of a job and its resumption."""
+
+    def blocks(self, start: Place = BEGINNING, n_rows: int = BLOCK) -> Iterator[Block]:
+        """Yield blocks of up to ``n_rows`` rows, from a place on that a block came with."""
+
+
+def texts_of(source: Source) -> Iterator[str | None]:
+    """Yield the texts of a source, one by one."""
+    for block in source.blocks():
+        yield from block.texts
+
+
+class _Codes(dict[str, str]):
+    """The codes of the languages that a column names, each looked up once."""
+
+    def __init__(self, known: tuple[str, ...]) -> None:
+        super().__init__()
+        self._known = known
+
+    def __missing__(self, given: object) -> str:
+        if not isinstance(given, str):
+            raise ValueError(f"the language is {type(given).__name__}, not a string: {given!r:.40}")
+        try:
+            self[given] = language_code(given, self._known)
+        except LanguageError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return self[given]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Where a record holds its text, language and label, and what to do if it does not.
+
+    Attributes:
+        text: Name of the column (or key) with the sentence.
+        lang_column: Name of the column with its language, if there is one.
+        label: Name of the column with the label, if there must be one.
+        languages: The codes accepted in the language's column; empty accepts any.
+        on_error: ``"fail"`` stops at a bad row, ``"skip"`` makes it a row without text.
+        whole: Whether rows are to come with all their columns. Then a row must have as many as
+            the header, and a text that is missing (null) is an empty one.
+    """
+
+    text: str = "text"
+    lang_column: str | None = None
+    label: str | None = None
+    languages: tuple[str, ...] = ()
+    on_error: OnError = "fail"
+    whole: bool = False
+    codes: _Codes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", _Codes(self.languages))
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns that must be there, by the argument that names each; the text first."""
+        wanted = {"text": self.text, "lang_column": self.lang_column, "label": self.label}
+        return {argument: name for argument, name in wanted.items() if name is not None}
+
+    def identity(self) -> dict[str, Any]:
+        """Return what a resumed job must find unchanged."""
+        return {"text": self.text, "lang_column": self.lang_column}
+
+    def positions(self, header: Sequence[str], where: str) -> dict[str, int]:
+        """Return where the columns asked for stand in a header, by argument."""
+        if self.whole and len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise FormatError(f"{where}: two columns are called {twice!r}: rename one.")
+        for argument, name in self.named.items():
+            if name not in header:
+                raise FormatError(
+                    f"{where}: no column {name!r}.{did_you_mean(name, header)} The columns are "
+                    f"{', '.join(map(repr, header))}; {argument}= names another."
+                )
+        return {argument: header.index(name) for argument, name in self.named.items()}
+
+    def picked(self, record: Mapping[str, object]) -> tuple[object, object, object]:
+        """Return text, language and label of a record with named values, unchecked."""
+        if not isinstance(record, Mapping):
+            raise ValueError(f"expected an object with the key {self.text!r}, got {record!r:.40}")
+        for argument, name in self.named.items():
+            if name not in record:
+                keys = ", ".join(map(repr, list(record)[:8]))
+                raise ValueError(
+                    f"no key {name!r} among {keys};{did_you_mean(name, record)} "
+                    f"{argument}= names another"
+                )
+        lang = record[self.lang_column] if self.lang_column else None
+        return record[self.text], lang, record[self.label] if self.label else None
+
+    def checked(self, text: object, lang: object) -> tuple[str, str | None]:
+        """Return a row's text and language if they can be embedded, else raise ValueError."""
+        if self.whole and (text is None or (isinstance(text, float) and math.isnan(text))):
+            text = ""
+        if not isinstance(text, str):
+            raise ValueError(f"the text is {type(text).__name__}, not a string: {text!r:.40}")
+        return text, None if self.lang_column is None else self.codes[lang]  # type: ignore[index]
+
+    def unreadable(self, error: Exception, where: str) -> None:
+        """Stop at a row that cannot be read, unless such rows are passed over."""
+        if self.on_error == "skip":
+            return
+        message = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FormatError(
+            f'{where}: {message}. Mend it, or pass over such rows with on_error="skip".'
+        ) from error
+
+    def block(
+        self,
+        rows: Iterable[tuple[Any, int]],
+        picked: Any,
+        whole: Any,
+        where: str,
+        names: Sequence[str],
+        place: Place,
+    ) -> Block:
+        """Make a block of records one by one, each checked.
+
+        Args:
+            rows: Records, and the number of the line each ends with.
+            picked: Gives a record's text, language and label, or raises ValueError.
+            whole: Gives all its cells, in the order of ``names``; of a bad one, what there is.
+            where: Begins a message, before the number.
+            names: The columns.
+            place: After the last record.
+        """
+        texts: list[str | None] = []
+        langs: list[str | None] = []
+        labels: list[object] = []
+        cells, lines = [], []
+        for record, line in rows:
+            text = lang = label = None
+            try:
+                given, tongue, label = picked(record)
+                text, lang = self.checked(given, tongue)
+            except (ValueError, RecursionError) as error:
+                at = getattr(record, "line", line)
+                self.unreadable(error, f"{where} {at:,}")
+            texts.append(text)
+            langs.append(lang)
+            labels.append(label)
+            lines.append(line)
+            if self.whole:
+                cells.append(whole(record))
+        return Block(
+            texts,
+            langs if self.lang_column else None,
+            labels if self.label else None,
+            names,
+            cells,
+            lines,
+            place,
+        )
+
+
+def file_identity(path: Path) -> dict[str, Any]:
+    """Return what tells whether a file is still the same, without reading it."""
+    stat = path.stat()
+    return {
+        "input": str(path.resolve()),
+        "input size": stat.st_size,
+        "input modified (ns)": stat.st_mtime_ns,
+    }

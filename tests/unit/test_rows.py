@@ -1,0 +1,435 @@
+"""What a row is, in every format, and what is said about one that cannot be read."""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pmeans.errors import FormatError, InputError, LanguageError, StorageError
+from pmeans.rows import Fields, Place, language_code, open_source, read_lines, texts_of
+from pmeans.rows import lines as lines_module
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return path
+
+
+def texts(source):
+    return list(texts_of(source))
+
+
+def test_lines_end_at_newlines_and_at_no_other_separator(tmp_path):
+    path = write(tmp_path / "a.txt", "one\u2028still one\x85\x0b\x0c\x1d\r\ntwo\rstill two\n\nlast")
+    expected = ["one\u2028still one\x85\x0b\x0c\x1d", "two\rstill two", "", "last"]
+    assert texts(open_source(path)) == expected
+
+
+def test_an_empty_file_has_no_rows(tmp_path):
+    assert texts(open_source(write(tmp_path / "a.txt", ""))) == []
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_sentence(tmp_path):
+    assert texts(open_source(write(tmp_path / "a.txt", "\ufeffhi\n\ufeffho\n"))) == [
+        "hi",
+        "\ufeffho",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.tsv", "a.jsonl"])
+def test_gzipped_text_reads_like_plain_text(tmp_path, name):
+    content = {
+        "a.txt": "ein Haus\nein Hund\n",
+        "a.csv": "text,n\nein Haus,1\nein Hund,2\n",
+        "a.tsv": "text\tn\nein Haus\t1\nein Hund\t2\n",
+        "a.jsonl": '{"text": "ein Haus"}\n{"text": "ein Hund"}\n',
+    }[name]
+    plain = write(tmp_path / name, content)
+    packed = write(tmp_path / f"{name}.gz", gzip.compress(content.encode()))
+    assert texts(open_source(plain)) == texts(open_source(packed)) == ["ein Haus", "ein Hund"]
+
+
+def test_a_gzip_file_that_is_cut_short_is_refused(tmp_path):
+    packed = gzip.compress(b"a sentence\n" * 1000)
+    path = write(tmp_path / "a.txt.gz", packed[: len(packed) // 2])
+    with pytest.raises(FormatError, match="damaged or cut short"):
+        texts(open_source(path))
+
+
+def test_a_quoted_csv_cell_may_hold_newlines_and_commas(tmp_path):
+    path = write(tmp_path / "a.csv", 'id,text\r\n1,"a, b\nc"\r\n2,d\r\n')
+    assert texts(open_source(path)) == ["a, b\nc", "d"]
+
+
+def test_a_tsv_cell_keeps_its_quotes(tmp_path):
+    path = write(tmp_path / "a.tsv", 'text\tid\n"Hi" she said\t1\n"open\t2\n')
+    assert texts(open_source(path)) == ['"Hi" she said', '"open']
+
+
+def test_a_csv_cell_may_be_long(tmp_path):
+    long = "word " * 100_000
+    assert texts(open_source(write(tmp_path / "a.csv", f"text\n{long}\n"))) == [long]
+
+
+def test_an_open_quote_in_a_csv_file_is_refused(tmp_path):
+    path = write(tmp_path / "a.csv", 'text\nfine\n"never closed\nmore\n')
+    with pytest.raises(FormatError, match="not valid CSV"):
+        texts(open_source(path))
+
+
+def test_after_an_open_quote_reading_goes_on_with_the_next_line(tmp_path):
+    path = write(tmp_path / "a.csv", 'text\nfine\n"never closed\nmore\n"x"y\n"last"\n')
+    assert texts(open_source(path, Fields(on_error="skip"))) == ["fine", None, "more", None, "last"]
+
+
+def test_an_open_quote_is_reported_with_the_line_it_stands_in(tmp_path):
+    path = write(tmp_path / "a.csv", 'text\n"never closed\nmore\n')
+    with pytest.raises(FormatError, match=r"line 3: .* begins 1 lines before"):
+        texts(open_source(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "record"),
+    [
+        ("a.csv", "id,text\n1,Hi\n", {"id": "1", "text": "Hi"}),
+        ("a.tsv", "id\ttext\n1\tHi\n", {"id": "1", "text": "Hi"}),
+        ("a.jsonl", '{"text": "Hi", "id": 1}\n', {"id": 1, "text": "Hi"}),
+        ("a.txt", "Hi\n", {"text": "Hi"}),
+    ],
+)
+def test_rows_come_with_all_their_columns_if_asked(tmp_path, name, content, record):
+    source = open_source(write(tmp_path / name, content), Fields(whole=True))
+    (block,) = source.blocks()
+    assert dict(zip(block.names, block.cells[0], strict=True)) == record
+
+
+def test_a_whole_row_has_as_many_cells_as_the_header(tmp_path):
+    path = write(tmp_path / "a.csv", "text,id\na,1,2\n")
+    with pytest.raises(FormatError, match="3 columns, and the header has 2"):
+        texts(open_source(path, Fields(whole=True)))
+
+
+def test_two_columns_of_one_name_cannot_be_told_apart(tmp_path):
+    path = write(tmp_path / "a.csv", "text,text\na,b\n")
+    with pytest.raises(FormatError, match="two columns are called 'text'"):
+        texts(open_source(path, Fields(whole=True)))
+
+
+def test_blank_lines_between_json_objects_are_no_rows(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"text": "a"}\n\n{"text": "b"}\n\n')
+    assert texts(open_source(path)) == ["a", "b"]
+
+
+def test_parquet_columns_are_read_by_name(tmp_path):
+    path = tmp_path / "a.parquet"
+    table = pa.table(
+        {"n": [1, 2], "body": ["x", "y"], "code": pa.array(["en", "de"]).dictionary_encode()}
+    )
+    pq.write_table(table, path)
+    (block,) = open_source(path, Fields("body", "code")).blocks()
+    assert (block.texts, block.langs) == (["x", "y"], ["en", "de"])
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_parquet_goes_on_at_any_row(tmp_path, start):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": list("abcdefg")}), path, row_group_size=5)
+    blocks = open_source(path).blocks(Place(start, start, start), n_rows=2)
+    assert [text for block in blocks for text in block.texts] == list("abcdefg")[start:]
+
+
+PLACES = {
+    "a.txt": "eins\r\nzwei \U0001f600\r\n\r\nvier",
+    "a.jsonl": '{"text": "eins"}\n\n{"text": "zwei \U0001f600"}\n{"text": "drei"}',
+    "a.csv": 'n,text\r\n1,eins\r\n2,"zwei\r\n\U0001f600"\r\n\r\n3,drei',
+    "a.tsv": "text\nÄ\nÖ\n",
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("name", PLACES)
+def test_a_text_goes_on_after_any_row(tmp_path, name, encoding):
+    source = open_source(write(tmp_path / name, PLACES[name].encode(encoding)))
+    blocks = list(source.blocks(n_rows=1))
+    assert [block.place.row for block in blocks] == list(range(1, len(blocks) + 1))
+    for i, block in enumerate(blocks):
+        assert list(source.blocks(block.place, 1)) == blocks[i + 1 :]
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_chunks_change_no_row_and_no_place(tmp_path, monkeypatch, name):
+    source = open_source(write(tmp_path / name, PLACES[name]))
+    blocks = list(source.blocks(n_rows=1))
+    monkeypatch.setattr(lines_module, "_HEAD", 1)
+    monkeypatch.setattr(lines_module, "_CHUNK", 1)
+    assert list(source.blocks(n_rows=1)) == blocks
+
+
+BAD = {
+    # What is told to be UTF-8 by its other rows.
+    "bad utf-8 in text": ("a.txt", b"f\xc3\xbcr\n\xff\nfine\n", r"line 2: not valid UTF-8"),
+    "bad utf-8 in csv": ("a.csv", b"text\nf\xc3\xbcr\n\xff\nfine\n", r"line 3: not valid UTF-8"),
+    "bad utf-8 in json": (
+        "a.jsonl", b'{"text": "f\xc3\xbcr"}\n{"text": "\xff"}', r"line 2: not valid UTF",
+    ),
+    "half a character": (
+        "a.jsonl", b'{"text": "a"}\n{"text": "\\ud800 ball"}\n', r"line 2: half a character",
+    ),
+    "half a character elsewhere": (
+        "a.jsonl", b'{"text": "a"}\n{"text": "b", "x": "\\ud800"}\n', r"line 2: half a character",
+    ),
+    "no json": ("a.jsonl", b'{"text": "a"}\n{"text": \n', r"line 2: not valid JSON: .* column"),
+    "a json list": ("a.jsonl", b'{"text": "a"}\n["a"]\n', r"line 2: expected an object"),
+    "another key": ("a.jsonl", b'{"text": "a"}\n{"txt": "a"}\n', r"line 2: no key 'text' among"),
+    "a number": ("a.jsonl", b'{"text": "a"}\n{"text": 3}\n', r"line 2: the text is int, .*: 3"),
+    "null": ("a.jsonl", b'{"text": "a"}\n{"text": null}\n', r"line 2: the text is NoneType"),
+    "deep": ("a.jsonl", b'{"text": "a"}\n' + b"[" * 200_000 + b"\n", r"line 2: "),
+    "a short row": ("a.csv", b"id,text\n1,a\n2\n", r"line 3: only 1 columns"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_row_is_named_by_its_line(tmp_path, case):
+    name, content, message = BAD[case]
+    with pytest.raises(FormatError, match=message):
+        texts(open_source(write(tmp_path / name, content)))
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_skipped_row_keeps_its_place(tmp_path, case):
+    name, content, _ = BAD[case]
+    got = texts(open_source(write(tmp_path / name, content), Fields(on_error="skip")))
+    assert got[:2] in (["für", None], ["a", None])
+
+
+def test_a_null_in_a_parquet_column_is_named_by_its_row(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a", None]}), path)
+    with pytest.raises(FormatError, match="row 2: the text is NoneType"):
+        texts(open_source(path))
+    assert texts(open_source(path, Fields(on_error="skip"))) == ["a", None]
+
+
+def test_bad_bytes_in_a_column_that_is_not_read_do_no_harm(tmp_path):
+    path = write(tmp_path / "a.csv", b"text,other\nfine,\xff\n")
+    assert texts(open_source(path)) == ["fine"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_a_missing_column_is_named_with_those_that_are_there(tmp_path, name):
+    path = tmp_path / name
+    if name == "a.csv":
+        write(path, "id,sentence\n1,a\n")
+    else:
+        pq.write_table(pa.table({"id": [1], "sentence": ["a"]}), path)
+    with pytest.raises(
+        FormatError, match=r"'sentenc'\. Did you mean 'sentence'\? The columns are 'id'"
+    ):
+        texts(open_source(path, Fields("sentenc")))
+
+
+def test_a_parquet_column_of_numbers_is_refused_at_once(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": [1, 2]}), path)
+    with pytest.raises(FormatError, match="'text' holds int64, not strings"):
+        open_source(path)
+
+
+def test_a_file_that_is_no_parquet_is_refused(tmp_path):
+    with pytest.raises(FormatError, match="cannot be read as Parquet"):
+        open_source(write(tmp_path / "a.parquet", "text"))
+
+
+def test_a_language_that_the_encoder_does_not_have_is_a_bad_row(tmp_path):
+    path = write(tmp_path / "a.csv", "text,lang\na,en\nb,xx\n")
+    with pytest.raises(FormatError, match="line 3: no language 'xx' among de, en"):
+        texts(open_source(path, Fields(lang_column="lang", languages=("de", "en"))))
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    for name, size in (("LONGEST", 1000), ("_HEAD", 100), ("_CHUNK", 100)):
+        monkeypatch.setattr(lines_module, name, size)
+    with pytest.raises(FormatError, match="line 2 is longer"):
+        texts(open_source(write(tmp_path / "a.txt", "short\n" + "x" * 5000)))
+
+
+def test_standard_input_is_plain_text_unless_it_is_said_to_be_something_else(monkeypatch):
+    for format_, content in ((None, b"a\nb\n"), ("jsonl", b'{"text": "a"}\n{"text": "b"}\n')):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert texts(open_source("-", format=format_)) == ["a", "b"]
+
+
+def test_parquet_from_standard_input_is_refused():
+    with pytest.raises(InputError, match="name the file"):
+        open_source("-", format="parquet")
+
+
+def test_without_pyarrow_the_message_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(InputError, match=r"pip install 'pmeans\[data\]'"):
+        open_source(write(tmp_path / "a.parquet", "x"))
+
+
+def test_an_unknown_ending_asks_for_the_format(tmp_path):
+    with pytest.raises(InputError, match="give input_format="):
+        open_source(write(tmp_path / "a.doc", "x"))
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
+    with pytest.raises(StorageError, match="no file"):
+        open_source(tmp_path / "absent.txt")
+    with pytest.raises(StorageError, match="is a folder"):
+        open_source(tmp_path)
+
+
+GERMAN = "Größe,Preis\r\nfür Äpfel und Öl,5\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        GERMAN.encode("utf-8"),
+        GERMAN.encode("utf-8-sig"),
+        GERMAN.encode("utf-16"),
+        b"\xfe\xff" + GERMAN.encode("utf-16-be"),
+        GERMAN.encode("utf-32"),
+        GERMAN.encode("latin-1"),
+        GERMAN.encode("cp1252"),
+        gzip.compress(GERMAN.encode("utf-16")),
+        bz2.compress(GERMAN.encode("latin-1")),
+        lzma.compress(GERMAN.encode("utf-8-sig")),
+        gzip.compress(GERMAN.replace(",", ";").encode("cp1252")),
+    ],
+)
+def test_the_encoding_is_found_and_so_is_the_compression(tmp_path, data):
+    (block,) = open_source(write(tmp_path / "a.csv", data), Fields("Größe", whole=True)).blocks()
+    assert (block.names, block.cells) == (["Größe", "Preis"], [["für Äpfel und Öl", "5"]])
+
+
+def test_no_row_of_latin_1_is_lost_with_skip(tmp_path):
+    rows = [f"Nummer {i} {'fährt über die Brücke' if i % 3 else 'steht'}" for i in range(100)]
+    path = write(tmp_path / "a.txt", "\n".join(rows).encode("latin-1"))
+    assert texts(open_source(path, Fields(on_error="skip"))) == rows
+
+
+def test_the_encoding_may_show_late_and_a_resumed_job_finds_the_same(tmp_path, monkeypatch):
+    rows = [*["the house"] * 200, "für", *["the dog"] * 5, "Öl", "\u201eso\u201c"]
+    source = open_source(write(tmp_path / "a.txt", "\n".join(rows).encode("cp1252")))
+    monkeypatch.setattr(lines_module, "_HEAD", 200)
+    for size in (64, 1 << 20):
+        monkeypatch.setattr(lines_module, "_CHUNK", size)
+        blocks = list(source.blocks(n_rows=10))
+        assert [text for block in blocks for text in block.texts] == rows
+        for start in (0, 5, -2):
+            (*_, last) = source.blocks(blocks[start].place)
+            assert last.texts[-1] == rows[-1]
+
+
+def test_what_windows_writes_beyond_latin_1_is_read(tmp_path):
+    path = write(tmp_path / "a.txt", b"\x80 5 \x84Gr\xfc\xdfe\x93 \x81")
+    assert texts(open_source(path)) == ["\u20ac 5 \u201eGrüße\u201c \x81"]
+
+
+def test_a_few_bad_bytes_do_not_make_utf_8_something_else(tmp_path):
+    path = write(tmp_path / "a.txt", "für\n".encode() * 50 + b"\xff\n")
+    with pytest.raises(FormatError, match="line 51: not valid UTF-8; encoding= names another"):
+        texts(open_source(path))
+
+
+def test_an_encoding_may_be_named(tmp_path):
+    path = write(tmp_path / "a.txt", "日本語".encode("shift_jis"))
+    assert texts(open_source(path, encoding="Shift_JIS")) == ["日本語"]
+    with pytest.raises(InputError, match="no encoding 'utf-9'"):
+        open_source(path, encoding="utf-9")
+    with pytest.raises(FormatError, match="line 1: not valid ASCII"):
+        texts(open_source(path, encoding="ascii"))
+
+
+def test_utf_16_without_its_mark_asks_for_the_encoding(tmp_path):
+    path = write(tmp_path / "a.txt", "house\ndog\n".encode("utf-16-le"))
+    with pytest.raises(FormatError, match="UTF-16, most likely"):
+        texts(open_source(path))
+    assert texts(open_source(path, encoding="utf-16-le")) == ["house", "dog"]
+
+
+def test_utf_16_that_is_cut_short_is_refused(tmp_path):
+    with pytest.raises(FormatError, match="not valid UTF-16"):
+        texts(open_source(write(tmp_path / "a.txt", "house".encode("utf-16")[:-1])))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(tmp_path, delimiter):
+    rows = [["id", "text", "n"], ["1", "a, b; c", "x|y"], ["2", "d", "1,5"]]
+    with open(tmp_path / "a.csv", "w", newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    (block,) = open_source(tmp_path / "a.csv", Fields(whole=True)).blocks()
+    assert [block.names, *block.cells] == rows
+
+
+def test_a_single_column_needs_no_delimiter(tmp_path):
+    assert texts(open_source(write(tmp_path / "a.csv", "text\nHi, you\nyes\n"))) == [
+        "Hi, you",
+        "yes",
+    ]
+    assert texts(open_source(write(tmp_path / "b.csv", 'text\n"Hi, you"\n'))) == ["Hi, you"]
+
+
+@pytest.mark.parametrize("delimiter", [":", "tab", "\\t"])
+def test_a_delimiter_may_be_named(tmp_path, delimiter):
+    between = ":" if delimiter == ":" else "\t"
+    path = write(tmp_path / "a.csv", f"n{between}text\n1{between}a,b\n")
+    assert texts(open_source(path, delimiter=delimiter)) == ["a,b"]
+    with pytest.raises(InputError, match="the delimiter is one character"):
+        open_source(path, delimiter="::")
+
+
+def test_a_record_over_many_lines_may_go_over_chunks(tmp_path, monkeypatch):
+    long = "\n".join(f"line {i}" for i in range(300))
+    path = write(tmp_path / "a.csv", f'text,n\nshort,1\n"{long}",2\nlast,3\n')
+    monkeypatch.setattr(lines_module, "_HEAD", 50)
+    monkeypatch.setattr(lines_module, "_CHUNK", 50)
+    assert texts(open_source(path)) == ["short", long, "last"]
+
+
+def test_old_macintosh_line_ends_are_understood(tmp_path):
+    path = write(tmp_path / "a.csv", "text,n\reins,1\rzwei,2")
+    assert texts(open_source(path)) == ["eins", "zwei"]
+    assert list(read_lines(write(tmp_path / "a.txt", "a\rb\r"))) == ["a", "b"]
+
+
+def test_lines_are_read_whatever_the_compression(tmp_path):
+    for pack in (bytes, gzip.compress, bz2.compress, lzma.compress):
+        path = write(tmp_path / "a", pack("ä\r\n\nb".encode()))
+        assert list(read_lines(path)) == ["ä", "", "b"]
+
+
+def test_lines_that_are_not_utf_8_are_named(tmp_path):
+    path = write(tmp_path / "a", "ä\nö\n".encode() + b"\xff")
+    with pytest.raises(FormatError, match="line 3: not valid UTF-8"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    "given", ["de", "DE", "de-AT", "de_CH", "German", "deutsch", " Deutsch ", "allemand"]
+)
+def test_a_language_may_be_written_as_people_write_it(given):
+    assert language_code(given, ("en", "de")) == "de"
+
+
+def test_an_unknown_language_is_refused_with_a_suggestion():
+    with pytest.raises(LanguageError, match=r"'germn' among en, de\. Did you mean 'german'\?"):
+        language_code("germn", ("en", "de"))
+    with pytest.raises(LanguageError, match="'French' among en, de"):
+        language_code("French", ("en", "de"))
+
+
+def test_a_column_of_languages_may_name_them(tmp_path):
+    path = write(tmp_path / "a.csv", "text,lang\na,EN\nb,de-DE\n")
+    source = open_source(path, Fields(lang_column="lang", languages=("de", "en")))
+    assert [block.langs for block in source.blocks()] == [["en", "de"]]
