@@ -9,11 +9,11 @@ from random import Random
 
 from fuzz import seeds
 from fuzz.damage import damaged
-from pmeans.embedding.inputs import open_source
-from pmeans.embedding.job import Options, embed_to_file, embed_to_stream
-from pmeans.embedding.rows import Fields
+from pmeans.apply import EmbedOptions, embed_to_file, embed_to_stream
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
+from pmeans.rows import Fields, open_source
+from pmeans.rows.partial import State
 from pmeans.spaces.space import WordSpace
 
 _ROWS = (("The cat, the cat.", "en"), ("Katze\u2028straße", "de"), ("", "en"))
@@ -37,12 +37,14 @@ def sentences(rng: Random, folder: Path) -> None:
             data = damaged(rng, data)
     (folder / name).write_bytes(data)
     fields = Fields(
-        lang=None if kind == "txt" else rng.choice((None, "lang")),
+        lang_column=None if kind == "txt" else rng.choice((None, "lang")),
         languages=("en", "de"),
         on_error=rng.choice(("fail", "skip")),
     )
     out = io.BytesIO()
-    state = embed_to_stream(_encoder(), open_source(folder / name, fields), out, Options(lang="en"))
+    state = embed_to_stream(
+        _encoder(), open_source(folder / name, fields), out, EmbedOptions(lang="en")
+    )
     assert out.getvalue().count(b"\n") == state.rows
 
 
@@ -51,11 +53,16 @@ def journal(rng: Random, folder: Path) -> None:
     (folder / "x.txt").write_bytes(_SEEDS["txt"])
     source = open_source(folder / "x.txt")
     embed = partial(
-        embed_to_file, _encoder(), source, folder / "x.npy", Options("en", batch_size=1)
+        embed_to_file,
+        _encoder(),
+        source,
+        folder / "x.npy",
+        EmbedOptions("en", batch_size=1, save_every=0),
     )
 
-    def stop(state: object) -> None:
-        raise KeyboardInterrupt
+    def stop(state: State) -> None:
+        if state.rows:
+            raise KeyboardInterrupt
 
     try:
         embed(report=stop)

@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent / "help"
 COMMANDS = [
     [],
     ["build"],
+    ["classify"],
     ["embed"],
     ["eval"],
     *(["eval", name] for name in ("run", "tasks", "table", "compare", "plot")),

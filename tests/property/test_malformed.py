@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
-from pmeans.embedding.partial import open_partial
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
 from pmeans.recipe import Recipe
+from pmeans.rows.partial import open_partial
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, save_space
@@ -211,7 +211,7 @@ def test_a_damaged_journal_of_an_embedding_job_is_refused(tmp_path, content):
     (tmp_path / "x.npy.partial.json").write_text(content)
     with (
         open_partial(tmp_path / "x.npy", {}) as unfinished,
-        pytest.raises(FormatError, match="--restart begins anew"),
+        pytest.raises(FormatError, match="restart=True begins anew"),
     ):
         unfinished.resume()
 

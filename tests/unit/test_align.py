@@ -4,7 +4,6 @@ import pytest
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
 from pmeans.align import Alignment, LanguageMap
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
-from pmeans.embedding.identity import model_identity
 from pmeans.errors import FormatError, InputError, LanguageError
 
 PAIRS = [
@@ -354,4 +353,4 @@ def test_a_file_with_nan_or_of_another_kind_is_refused(znormed, tmp_path):
 def test_an_aligned_encoder_has_another_identity(znormed):
     aligned = znormed.fit_alignment({"de": PAIRS}, pivot="en")
     other = znormed.fit_alignment({"de": PAIRS}, pivot="en", penalty=1)
-    assert len({model_identity(e) for e in (znormed, aligned, other)}) == 3
+    assert len({e.fingerprint() for e in (znormed, aligned, other)}) == 3

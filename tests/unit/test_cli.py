@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import pmeans
 from pmeans import kernels
+from pmeans.cli.console import typed
 from pmeans.cli.main import app
 from pmeans.spaces.edit import quantise
 
@@ -97,7 +98,7 @@ def test_embed_reads_standard_input_and_prints_json_lines(run, tiny):
 
 def test_embed_takes_the_language_from_a_column(run, tiny, tmp_path):
     table = write(tmp_path / "in.csv", "review,code\ndog,en\nhund,de\n")
-    columns = ["--text-column", "review", "--lang-column", "code"]
+    columns = ["--text", "review", "--lang-column", "code"]
     assert run("embed", tiny, table, *columns, "--out", tmp_path / "out.npy").exit_code == 0
     expected = np.array([[0, 1] * 3, [0.1, 0.9] * 3], dtype=np.float32)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
@@ -116,7 +117,7 @@ def test_ctrl_c_says_that_the_job_can_be_resumed(run, tiny, tmp_path, monkeypatc
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pmeans.embedding.embed_to_file", interrupted)
+    monkeypatch.setattr("pmeans.apply.embed_to_file", interrupted)
     sentences = write(tmp_path / "in.txt", "house\n")
     result = run("embed", tiny, sentences, "--lang", "en", "--out", tmp_path / "out.npy")
     assert result.exit_code == 130
@@ -137,6 +138,31 @@ def test_a_reader_that_has_gone_is_no_error(tiny):
         program.stdin.close()
         assert program.stderr.read() == b""
         assert program.wait() == 141
+
+
+@pytest.mark.parametrize("args", [["embed", "--lang", "en", "--out", "-"], ["spaces", "info"]])
+def test_a_full_disk_behind_standard_output_is_one_line(tiny, args):
+    command, *options = args
+    first = [] if command == "embed" else [options.pop(0)]
+    command = [sys.executable, "-m", "pmeans.cli.main", command, *first, str(tiny), *options]
+    quiet = {"PMEANS_KERNELS": "numpy"} if kernels.backend() == "numpy" else {}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command,
+            input=b"house\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=os.environ | quiet,
+            check=False,
+        )
+    assert done.stderr == b"error: could not write the output: No space left on device.\n"
+    assert done.returncode == 1
+
+
+def test_messages_name_options_as_they_are_typed():
+    told = 'restart=True, on_error="skip" or lang=; x/lang=de.txt stays, as n=1 does'
+    expected = "--restart, --on-error skip or --lang; x/lang=de.txt stays, as n=1 does"
+    assert typed(told) == expected
 
 
 def test_list_shows_what_is_installed_with_tabs_in_a_pipe(run, tiny):

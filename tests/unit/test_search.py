@@ -136,16 +136,16 @@ def test_a_parquet_without_vectors_says_what_it_has(tmp_path):
 def test_texts_are_those_of_the_rows(tmp_path):
     np.save(tmp_path / "index.npy", ROWS[:3])
     (tmp_path / "texts.csv").write_text('body\n"a, b"\nc\nd\n')
-    index = open_index(tmp_path / "index.npy", texts=tmp_path / "texts.csv", column="body")
+    index = open_index(tmp_path / "index.npy", texts=tmp_path / "texts.csv", text="body")
     assert index.texts_of([0, 2]) == {0: "a, b", 2: "d"}
 
 
 def test_the_texts_of_a_parquet_stand_beside_its_vectors(tmp_path):
     path = write_parquet(tmp_path / "i.parquet", [[1.0], [2.0]], text=["a", "b"], other=["c", "d"])
     assert open_index(path).texts_of([1]) == {1: "b"}
-    assert open_index(path, column="other").texts_of([1]) == {1: "d"}
+    assert open_index(path, text="other").texts_of([1]) == {1: "d"}
     with pytest.raises(FormatError, match=r"no column 'txt'\. Did you mean 'text'"):
-        open_index(path, column="txt")
+        open_index(path, text="txt")
 
 
 @pytest.mark.parametrize("text", ["a\nb\n", "a\nb\nc\nd\n"])
@@ -168,7 +168,7 @@ def test_files_that_are_no_index_are_refused(tmp_path):
         open_index(tmp_path / "index.txt")
     np.save(tmp_path / "index.npy", ROWS)
     with pytest.raises(InputError, match="has no columns"):
-        open_index(tmp_path / "index.npy", column="text")
+        open_index(tmp_path / "index.npy", text="text")
 
 
 def test_a_query_finds_rows_of_another_language(toy, tmp_path):

@@ -55,6 +55,22 @@ def test_json_has_a_line_for_every_query(run):
     ]
 
 
+def test_half_a_character_in_a_text_or_a_query_is_no_traceback(run, tmp_path):
+    texts = ['{"text": "house"}', '{"text": "\\ud800"}', '{"text": "dog"}']
+    (tmp_path / "half.jsonl").write_text("\n".join(texts))
+    result = run("haus", "-k", "1", "--texts", "half.jsonl")
+    assert (result.exit_code, result.stdout) == (0, "1\t1.0000\t0\thouse\n")
+    result = run("--queries", "half.jsonl")
+    assert (result.exit_code, "half.jsonl, line 2: half a character" in result.stderr) == (1, True)
+    assert "is not valid text" in run("haus \udcff").stderr
+
+
+def test_texts_may_be_in_excels_own_form(run, tmp_path):
+    (tmp_path / "excel.csv").write_bytes("Nr;Text\r\n1;Häuser\r\n2;?\r\n3;x\r\n".encode("cp1252"))
+    result = run("haus", "-k", "1", "--texts", "excel.csv", "--text", "Text")
+    assert result.stdout == "1\t1.0000\t0\tHäuser\n"
+
+
 def test_an_approximate_search_prints_the_same(run):
     pytest.importorskip("usearch", reason="needs the extra [search]")
     assert run("haus", "--approximate").stdout == run("haus").stdout

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import typer
+
+_ARGUMENTS = (
+    "batch_size", "delimiter", "dtype", "encoding", "format", "input_format", "label", "lang",
+    "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text", "texts",
+)  # fmt: skip
 
 Step = Callable[[float, float | None, str], None]
 """Called with how much is done, of how much (None if unknown), and what to say about it."""
@@ -15,6 +21,19 @@ Step = Callable[[float, float | None, str], None]
 def say(message: str) -> None:
     """Tell people something, on standard error."""
     print(message, file=sys.stderr)
+
+
+def typed(message: str) -> str:
+    """Write arguments as they are typed: ``on_error="skip"`` in a message is ``--on-error skip``.
+
+    The library names its arguments, and an option is called as its argument.
+    """
+    named = "|".join(_ARGUMENTS)
+
+    def option(found: re.Match[str]) -> str:
+        return f"--{found[1].replace('_', '-')}{f' {found[2]}' if found[2] else ''}"
+
+    return re.sub(rf'\b({named})=(?:True\b|"(\w+)")?(?![\w/])', option, message)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -8,19 +8,28 @@ from typing import Annotated, Literal
 import typer
 
 from pmeans.cli.console import progress, resumable, say
+from pmeans.cli.options import (
+    Delimiter,
+    Encoding,
+    InputFormat,
+    Lang,
+    LangColumn,
+    Restart,
+    Text,
+)
 
 _HELP = """Embed the sentences of a file, row by row.
 
 MODEL is 'default', an encoder's folder, a recipe (.toml), or a word space. INPUT is plain text
-    with a sentence a line, .csv, .tsv (unquoted), .jsonl or .parquet; all but the last may end in
-    .gz; '-' or nothing is standard input.
+with a sentence per line, .csv, .tsv (unquoted), .jsonl or .parquet, compressed or not; '-' or
+nothing is standard input.
 
 The output has a row for every row of the input, in its order. It is written piece by piece
 to FILE.partial: after a crash, the same command goes on from there and ends with the same bytes.
 """
 _EXAMPLE = """\b
 Examples:
-  pmeans embed glove-840b reviews.csv --text-column review --out reviews.npy
+  pmeans embed glove-840b reviews.csv --text review --out reviews.npy
   zcat wiki.txt.gz | pmeans embed my-encoder --lang de --out - | head -n 1
 """
 
@@ -41,17 +50,16 @@ def embed(
         Literal["npy", "jsonl", "parquet"] | None,
         typer.Option("--format", help="Of FILE, if its name does not tell."),
     ] = None,
-    input_format: Annotated[
-        Literal["txt", "csv", "tsv", "jsonl", "parquet"] | None,
-        typer.Option(help="Of INPUT, if its name does not tell."),
-    ] = None,
-    text_column: Annotated[str, typer.Option(metavar="NAME", help="With the sentences.")] = "text",
-    lang: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Language of all sentences.")
-    ] = None,
-    lang_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With the language of each sentence.")
-    ] = None,
+    dtype: Annotated[
+        Literal["float32", "float16", "int8"],
+        typer.Option(help="Of the numbers; int8 keeps directions only."),
+    ] = "float32",
+    text: Text = "text",
+    lang: Lang = None,
+    lang_column: LangColumn = None,
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     normalize: Annotated[
         bool, typer.Option("--normalize", help="Scale vectors to length 1.")
     ] = False,
@@ -63,26 +71,24 @@ def embed(
         int | None, typer.Option(metavar="N", min=1, help="All cores if not given.")
     ] = None,
     batch_size: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Rows embedded and saved together.")
+        int, typer.Option(metavar="N", min=1, help="Rows embedded together.")
     ] = 8192,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Discard what an earlier run left in FILE.partial.")
-    ] = False,
+    restart: Restart = False,
 ) -> None:
     """Parse the command; `_HELP` is what it says of itself."""
-    from pmeans import embedding, models
+    from pmeans import apply, models, rows
 
     encoder = models.load(model)
-    fields = embedding.Fields(text_column, lang_column, encoder.languages, on_error)
-    source = embedding.open_source(input_, fields, format=input_format)
-    options = embedding.Options(lang, normalize, n_threads, batch_size)
+    fields = rows.Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
+    source = rows.open_source(
+        input_, fields, format=input_format, delimiter=delimiter, encoding=encoding
+    )
+    options = apply.EmbedOptions(lang, normalize, n_threads, batch_size, dtype)
     if out == "-":
-        state = embedding.embed_to_stream(
-            encoder, source, sys.stdout.buffer, options, format=format_
-        )
+        state = apply.embed_to_stream(encoder, source, sys.stdout.buffer, options, format=format_)
     else:
         with resumable(), progress("embedding") as step:
-            state = embedding.embed_to_file(
+            state = apply.embed_to_file(
                 encoder,
                 source,
                 out,
@@ -90,6 +96,7 @@ def embed(
                 format=format_,
                 restart=restart,
                 report=lambda s: step(s.offset, source.size, f"{s.rows:,} rows"),
+                keep=(model,),
             )
     say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
     if state.empty:

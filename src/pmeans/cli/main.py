@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import io
 import os
@@ -15,20 +16,17 @@ from typer.core import TyperGroup
 from pmeans._version import __version__
 from pmeans.cli import (
     build,
+    classify,
     embed,
     evaluate,
-    explain,
     extend,
-    fit,
     measure,
-    predict,
-    score,
     search,
     spaces,
     train,
     transfer,
 )
-from pmeans.cli.console import say
+from pmeans.cli.console import say, typed
 from pmeans.errors import PmeansError
 
 
@@ -41,16 +39,30 @@ class _Commands(TyperGroup):
             sys.stdout.flush()
             return result
         except PmeansError as error:
-            say(f"error: {error}")
+            say(f"error: {typed(str(error))}")
+            try:
+                sys.stdout.flush()
+            except OSError:
+                _drop_output()
             raise typer.Exit(1) from error
         except KeyboardInterrupt:
             say("interrupted.")
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # The reader has gone (as `head` does): leave without a word, as by SIGPIPE. What is
-            # still buffered must not be flushed into the closed pipe when Python exits.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # The reader has gone (as `head` does): leave without a word, as by SIGPIPE.
+            _drop_output()
             raise typer.Exit(141) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            say(f"error: could not write the output: {error.strerror}.")
+            _drop_output()
+            raise typer.Exit(1) from error
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere: Python would fail once more to write it, on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(
@@ -71,10 +83,7 @@ train.register(app)
 build.register(app)
 extend.register(app)
 transfer.register(app)
-fit.register(transfer.app)
-predict.register(transfer.app)
-score.register(transfer.app)
-explain.register(transfer.app)
+classify.register(app)
 
 
 def _print_version(wanted: bool) -> None:

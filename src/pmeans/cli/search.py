@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pmeans.cli.console import progress, say
+from pmeans.cli.options import Delimiter, Encoding
 
 _HELP = """Find the rows of INDEX nearest in meaning to QUERY, by cosine.
 
@@ -43,21 +44,24 @@ def search(
         str | None,
         typer.Option(metavar="MODEL", help="What made INDEX.", show_default="the default model"),
     ] = None,
-    lang: Annotated[str | None, typer.Option(metavar="CODE", help="Language of queries.")] = None,
+    lang: Annotated[
+        str | None,
+        typer.Option(metavar="LANGUAGE", help="Of the queries, as 'de' or 'German'; or 'auto'."),
+    ] = None,
     k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="How many to find.")] = 10,
     texts: Annotated[
         str | None, typer.Option(metavar="FILE", help="The sentences that were embedded.")
     ] = None,
-    column: Annotated[
+    text: Annotated[
         str | None,
         typer.Option(
-            "--column",
-            "--text-column",
             metavar="NAME",
-            help="With the sentences, in --texts or in INDEX.",
+            help="Column with the sentences, in --texts or INDEX.",
             show_default="text",
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     approximate: Annotated[
         bool,
         typer.Option("--approximate", help="Faster, by an index kept beside INDEX; may miss rows."),
@@ -68,23 +72,27 @@ def search(
 ) -> None:
     """Parse the command; `_HELP` is what it says of itself."""
     from pmeans import models, search
-    from pmeans.embedding import open_source
+    from pmeans.apply.labelled import checked_language
     from pmeans.errors import InputError
+    from pmeans.rows import Fields, open_source, texts_of, valid_text
 
     if (query is None) == (queries is None):
         raise InputError("what to look for? Give either a query or --queries FILE.")
     if query is not None and not query.strip():
         raise InputError("the query is empty: say what to look for.")
-    opened = search.open_index(index, texts=texts, column=column)
+    opened = search.open_index(
+        index, texts=texts, text=text, delimiter=delimiter, encoding=encoding
+    )
     encoder = models.load(model)
+    lang = checked_language(encoder, Fields(), lang)
     graph = None
     if approximate:
         with progress("building the approximate index") as step:
             graph = search.ApproximateIndex(
                 opened, lambda done, total: step(done, total, f"{done:,} rows")
             )
-    rows = open_source(queries).rows(0, 0, 0) if queries is not None else ()
-    asked = [query] if query is not None else (row.text or "" for row in rows)
+    source = () if queries is None else texts_of(open_source(queries, encoding=encoding))
+    asked = [valid_text(query)] if query is not None else (each or "" for each in source)
     unknown = 0
     found = search.find(encoder, opened, asked, lang=lang, k=k, approximate=graph)
     for number, (wanted, hits) in enumerate(found):

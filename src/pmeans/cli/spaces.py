@@ -150,7 +150,7 @@ def convert(
     ] = None,
     prune: Annotated[
         Path | None,
-        typer.Option(metavar="CORPUS", help="Keep the words of this text only, .txt or .txt.gz."),
+        typer.Option(metavar="CORPUS", help="Keep the words of this text only."),
     ] = None,
     on_error: Annotated[
         Literal["fail", "skip"], typer.Option(help="At a bad entry, stop or leave it out.")
@@ -160,7 +160,7 @@ def convert(
 
     Numbers are never changed on the way, except by --dtype.
     """
-    from pmeans import embedding
+    from pmeans.apply import words_of_corpus
     from pmeans.spaces import edit, readers
     from pmeans.spaces.report import Policy
 
@@ -171,7 +171,7 @@ def convert(
     say(str(report))
     if prune:
         n_before = len(space)
-        space = edit.prune(space, embedding.words_of_corpus(space, prune))
+        space = edit.prune(space, words_of_corpus(space, prune))
         say(f"{len(space):,} of {n_before:,} words occur in {prune}.")
     store(edit.quantise(space, dtype) if dtype else space, out)
 

@@ -1,32 +1,39 @@
-"""``pmeans transfer``: the group, and what its commands share, each in a file of its own."""
+"""``pmeans transfer``: train a classifier, use it, compare it, ask it why."""
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pmeans.cli.console import say
+from pmeans.cli.console import progress, resumable, say, table
+from pmeans.cli.options import (
+    Classifier,
+    Delimiter,
+    Encoding,
+    InputFormat,
+    Lang,
+    LangColumn,
+    OnError,
+    Restart,
+    Text,
+    Unsure,
+)
 
 if TYPE_CHECKING:
-    from pmeans.transfer import TransferClassifier
+    from pmeans.apply import LabelledRows
+    from pmeans.transfer import Evaluation, TransferClassifier
 
 app = typer.Typer(
-    help="Train a classifier in one language, apply it in others.",
+    help="Train a classifier in one language, and use it in others.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Classifier = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that 'fit' wrote.")]
-Text = Annotated[str, typer.Option(metavar="NAME", help="Column with the texts.")]
 Label = Annotated[str, typer.Option(metavar="NAME", help="Column with the labels.")]
-Lang = Annotated[
-    str | None,
-    typer.Option(metavar="CODE", help="Language of all texts; 'auto' tells it from each text."),
-]
-LangColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Column with the language of each text.")
-]
 Separator = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Splits the label column, if rows have several labels."),
@@ -38,17 +45,16 @@ Adapt = Annotated[
         help="Unlabelled text, a line each, to adapt a language to; may be repeated.",
     ),
 ]
-Unsure = Annotated[
-    float | None,
-    typer.Option(metavar="P", min=0, max=1, help="Predict nothing below this probability."),
-]
-OnError = Annotated[
-    Literal["fail", "skip"], typer.Option(help="At a row that cannot be read, stop or go on.")
-]
-InputFormat = Annotated[
-    Literal["csv", "tsv", "jsonl", "parquet"] | None,
-    typer.Option(help="Of the input, if its name does not tell."),
-]
+_FIT = "\b\nExample:\n  pmeans transfer fit train.csv --lang en --out my-classifier/\n"
+_PREDICT = """\b
+Example:
+  pmeans transfer predict my-classifier/ news.csv --lang de --out predictions.csv
+"""
+_EVALUATE = "\b\nExample:\n  pmeans transfer evaluate my-classifier/ test.csv --lang fr\n"
+_EXPLAIN = """\b
+Example:
+  pmeans transfer explain my-classifier/ "Die Suppe war kalt." --lang de
+"""
 
 
 def register(parent: typer.Typer) -> None:
@@ -56,9 +62,249 @@ def register(parent: typer.Typer) -> None:
     parent.add_typer(app, name="transfer")
 
 
-def adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:
-    """Adapt a classifier to unlabelled text."""
-    from pmeans.labelling import read_adaptation
+@app.command(epilog=_FIT)
+def fit(
+    train: Annotated[
+        str, typer.Argument(metavar="TRAIN", help="Labelled rows: .csv, .tsv, .jsonl, .parquet.")
+    ],
+    *,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the classifier.")],
+    text: Text = "text",
+    label: Label = "label",
+    lang: Lang = None,
+    lang_column: LangColumn = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="An encoder's folder or name, a recipe, a word space.",
+            show_default="the package's own",
+        ),
+    ] = None,
+    separator: Separator = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let all classes weigh the same.")
+    ] = False,
+    unsure: Unsure = None,
+    adapt: Adapt = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of sample and folds.")] = 0,
+    on_error: OnError = "fail",
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+) -> None:
+    """Train a classifier on labelled text, and save it as a folder.
+
+    Columns, scaling and penalty are chosen by cross-validation on these rows; probabilities are
+    calibrated on rows held out of them.
+    """
+    from pmeans import models
+    from pmeans.apply import read_labelled
+    from pmeans.apply.labelled import adaptation_file
+    from pmeans.rows import Fields, open_source, refuse_overwriting
+    from pmeans.transfer import TransferClassifier
+
+    encoder = models.load(model)
+    files = [adaptation_file(given, encoder)[0] for given in adapt or ()]
+    refuse_overwriting(out, [train, *files, *([model] if model else [])])
+    classifier = TransferClassifier(
+        encoder, class_weight="balanced" if balanced else None, unsure=unsure, seed=seed
+    )
+    fields = Fields(text, lang_column, label, encoder.languages, on_error, whole=True)
+    source = open_source(train, fields, format=input_format, delimiter=delimiter, encoding=encoding)
+    with progress("reading") as step:
+        rows = read_labelled(
+            source,
+            encoder,
+            lang,
+            separator,
+            lambda place: step(place.offset, source.size, f"{place.row:,} rows"),
+        )
+    _say_alike(rows)
+    with progress("fitting") as step:
+        classifier.fit(
+            rows.texts,
+            rows.labels,
+            lang=rows.lang,
+            progress=lambda share, what: step(share, 1, what),
+        )
+    _adapt_to(classifier, adapt, None)
+    classifier.save(out)
+    chosen = classifier.chosen
+    say(f"{len(classifier.classes):,} classes learned from {chosen.rows:,} rows, in {out}.")
+    score = (
+        "" if chosen.score is None else f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
+    )
+    kept = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
+    if chosen.powers is not None:
+        kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
+    say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
+    _say_doubts(rows.skipped, chosen.empty)
+
+
+@app.command(epilog=_PREDICT)
+def predict(
+    folder: Classifier,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Text, .csv, .tsv, .jsonl, .parquet; '-' is standard input."
+        ),
+    ],
+    *,
+    out: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .jsonl, .parquet; '-' prints."),
+    ] = "-",
+    format_: Annotated[
+        Literal["csv", "tsv", "jsonl", "parquet"] | None,
+        typer.Option(
+            "--format", help="Of the output, if its name does not tell.", show_default="csv for '-'"
+        ),
+    ] = None,
+    text: Text = "text",
+    lang: Lang = None,
+    lang_column: LangColumn = None,
+    separator: Separator = None,
+    unsure: Unsure = None,
+    adapt: Adapt = None,
+    on_error: OnError = "fail",
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    restart: Restart = False,
+) -> None:
+    """Label the rows of a file.
+
+    They keep their order and columns, and get some more: label, probability, and a note that says
+    if a row is unsure, has no known word, or could not be read. After a crash, the same command
+    goes on where it was.
+    """
+    from pmeans import apply, rows
+    from pmeans.apply.labelled import adaptation_file
+    from pmeans.transfer import TransferClassifier, WordCount
+
+    classifier = TransferClassifier.load(folder)
+    if unsure is not None:
+        classifier.unsure = unsure
+    _adapt_to(classifier, adapt, lang)
+    encoder = classifier.encoder
+    fields = rows.Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
+    source = rows.open_source(
+        file, fields, format=input_format, delimiter=delimiter, encoding=encoding
+    )
+    options = apply.PredictOptions(lang, separator, words=WordCount())
+    if out == "-":
+        state = apply.predict_to_stream(
+            classifier, source, sys.stdout.buffer, options, format=format_
+        )
+    else:
+        with resumable(), progress("predicting") as step:
+            state = apply.predict_to_file(
+                classifier,
+                source,
+                out,
+                options,
+                format=format_,
+                restart=restart,
+                report=lambda s: step(s.offset, source.size, f"{s.rows:,} rows"),
+                keep=(str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ())),
+            )
+    where = "" if out == "-" else f" in {out}"
+    say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
+    _say_doubts(state.skipped, state.empty)
+    for warning in options.words.warnings():
+        say(f"warning: {warning}")
+
+
+@app.command(epilog=_EVALUATE)
+def evaluate(
+    folder: Classifier,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled rows, as for 'fit'.")],
+    *,
+    text: Text = "text",
+    label: Label = "label",
+    lang: Lang = None,
+    lang_column: LangColumn = None,
+    separator: Separator = None,
+    adapt: Adapt = None,
+    on_error: OnError = "fail",
+    input_format: InputFormat = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compare predictions with the labels of a file, class by class."""
+    from pmeans.apply import read_labelled
+    from pmeans.rows import Fields, open_source
+    from pmeans.transfer import TransferClassifier
+
+    classifier = TransferClassifier.load(folder)
+    _adapt_to(classifier, adapt, lang)
+    languages = classifier.encoder.languages
+    fields = Fields(text, lang_column, label, languages, on_error, whole=True)
+    source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
+    rows = read_labelled(source, classifier.encoder, lang, separator)
+    _say_alike(rows)
+    found = classifier.evaluate(rows.texts, rows.labels, lang=rows.lang)
+    if as_json:
+        print(json.dumps(found.as_dict(), ensure_ascii=False))
+    else:
+        _show(found)
+    _say_doubts(rows.skipped, round(found.empty * found.rows))
+    if found.unseen:
+        shown = ", ".join(f"{name!r} ({n:,})" for name, n in list(found.unseen.items())[:8])
+        say(f"warning: labels that training did not have, counted as wrong: {shown}.")
+
+
+@app.command(epilog=_EXPLAIN)
+def explain(
+    folder: Classifier,
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The text.")],
+    *,
+    lang: Lang = None,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which to explain; needed if texts may have several.",
+            show_default="the predicted one",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with coloured words instead.")
+    ] = None,
+) -> None:
+    """Say which words of a text pushed towards a label, or away.
+
+    The numbers are exact: with the constant they add up to how far the label is ahead of the
+    best other one.
+    """
+    from pmeans.apply.labelled import language_of
+    from pmeans.errors import InputError
+    from pmeans.files import replacing
+    from pmeans.rows import valid_text
+    from pmeans.transfer import TransferClassifier
+    from pmeans.transfer.explain_html import as_html
+
+    if as_json and html:
+        raise InputError("--json and --html exclude each other: leave one out.")
+    classifier = TransferClassifier.load(folder)
+    code = language_of(valid_text(sentence), classifier.encoder, lang)
+    found = classifier.explain(sentence, lang=code, label=label)
+    if html:
+        with replacing(html) as file:
+            file.write(as_html([found]).encode("utf-8"))
+        say(f"{found.verdict()}; in {html}.")
+    elif as_json:
+        print(json.dumps(found.as_json(), ensure_ascii=False))
+    else:
+        print(found.as_text(shutil.get_terminal_size().columns))
+
+
+def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:
+    from pmeans.apply import read_adaptation
 
     for given in files or []:
         texts, code = read_adaptation(given, classifier.encoder, lang)
@@ -66,9 +312,29 @@ def adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str 
         say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")
 
 
-def say_doubts(skipped: int, empty: int) -> None:
-    """Count the rows that something is wrong with."""
+def _say_doubts(skipped: int, empty: int) -> None:
     if empty:
         say(f"{empty:,} rows have no known word.")
     if skipped:
         say(f"warning: {skipped:,} rows could not be read.")
+
+
+def _say_alike(rows: LabelledRows) -> None:
+    for first, second in rows.alike()[:8]:
+        say(f"warning: the labels {first!r} and {second!r} differ in case alone: are they one?")
+
+
+def _show(found: Evaluation) -> None:
+    rows = [
+        (s.label, f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.rows:,}")
+        for s in found.by_class
+    ]
+    table(("LABEL", "PRECISION", "RECALL", "F1", "ROWS"), rows)
+    if found.confusion is not None and len(found.confusion) <= 20:
+        print()
+        lines = zip(found.confusion_rows, found.confusion.astype(str).tolist(), strict=True)
+        table(("LABEL \\ PREDICTED", *found.confusion_columns), [(name, *n) for name, n in lines])
+    known = ", ".join(f"{lang} {words.known:.1%}" for lang, words in found.words.languages.items())
+    sure = "" if not found.unsure else f" ({found.accuracy_sure or 0:.3f} of those that are sure)"
+    say(f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}, {found.rows:,} rows.")
+    say(f"unsure {found.unsure:.1%}; known words: {known}.")

@@ -1,6 +1,6 @@
 """An approximate index (usearch's HNSW graph), kept beside the matrix it was built from.
 
-``index.npy.usearch`` is a line of JSON, filled up to 256 bytes, and usearch's own bytes behind it,
+``index.npy.usearch`` is a line of JSON, filled up to 256 bytes, and usearch's own bytes after it,
 which are mapped. The line says the size and the time of change of the matrix: where they, or the
 version of usearch, are others now, the index is built anew, because a graph of other rows would
 answer without a sign that it is wrong. The graph holds rows in half precision and only proposes
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.files import replacing
-from pmeans.search.exact import ArrayRows, checked_queries, cosines, measured
+from pmeans.files import optional, replacing
+from pmeans.search.exact import ArrayVectors, checked_queries, cosines, measured
 from pmeans.search.files import Index
 from pmeans.types import Floats, Ints
 
@@ -41,11 +41,11 @@ class ApproximateIndex:
             index: A ``.npy``: rows of a Parquet file cannot be read one by one.
             report: Called with the rows added and their number while the index is built.
         """
-        usearch = _usearch()
-        if not isinstance(index.rows, ArrayRows):
+        usearch = optional("usearch.index", "search", "approximate search", "search exactly")
+        if not isinstance(index.rows, ArrayVectors):
             raise InputError(
-                f"no approximate search in {str(index.path)!r}: embed into a .npy, or leave out "
-                "--approximate."
+                f"no approximate search in {str(index.path)!r}: embed into a .npy, or search "
+                "exactly."
             )
         self._rows = index.rows
         self.path = Path(f"{index.path}.usearch")
@@ -79,7 +79,7 @@ class ApproximateIndex:
         return found, scores
 
 
-def _build(usearch: Any, rows: ArrayRows, report: Callable[[int, int], object]) -> bytes:
+def _build(usearch: Any, rows: ArrayVectors, report: Callable[[int, int], object]) -> bytes:
     graph = usearch.Index(ndim=rows.shape[1], metric="cos", dtype="f16")
     first = 0
     for block in rows.blocks(_BLOCK):
@@ -97,15 +97,3 @@ def _begins_with(path: Path, header: bytes) -> bool:
         return False
     with open(path, "rb") as file:
         return file.read(_HEADER) == header
-
-
-def _usearch() -> Any:
-    try:
-        import usearch
-        import usearch.index
-    except ImportError:
-        raise InputError(
-            "approximate search needs usearch: pip install 'pmeans[search]', or leave out "
-            "--approximate."
-        ) from None
-    return usearch

@@ -27,7 +27,7 @@ _PAIRS = 1 << 21  # numbers of the rows that are compared again in one go
 _KINDS = ("float16", "float32", "float64", "int8")
 
 
-class Rows(Protocol):
+class Vectors(Protocol):
     """Rows that are read in blocks, because they may not fit into memory."""
 
     @property
@@ -38,7 +38,7 @@ class Rows(Protocol):
         """Yield all rows from the first, (<= n_rows, dim) at a time."""
 
 
-class ArrayRows:
+class ArrayVectors:
     """The rows of an array, which may be memory-mapped."""
 
     def __init__(self, array: Array) -> None:
@@ -56,7 +56,7 @@ class ArrayRows:
             yield self.array[start : start + n_rows]
 
 
-def top_k(queries: Array, rows: Array | Rows, k: int = 10) -> tuple[Ints, Floats]:
+def top_k(queries: Array, rows: Array | Vectors, k: int = 10) -> tuple[Ints, Floats]:
     """Find the rows with the largest cosine to each query.
 
     Args:
@@ -70,7 +70,7 @@ def top_k(queries: Array, rows: Array | Rows, k: int = 10) -> tuple[Ints, Floats
         first where cosines are equal. A row of zeros is never found, nor anything by a query of
         zeros; where fewer than k rows are found, -1 and -inf fill up.
     """
-    searched = ArrayRows(rows) if isinstance(rows, np.ndarray) else rows
+    searched = ArrayVectors(rows) if isinstance(rows, np.ndarray) else rows
     units = checked_queries(queries, searched.shape[1], k)
     found = np.full((len(units), k), -1, dtype=np.int64)
     scores = np.full((len(units), k), -np.inf, dtype=np.float32)
@@ -115,7 +115,7 @@ def measured(block: Array, first: int) -> tuple[Floats, Floats]:
         if not finite.all():
             raise FormatError(
                 f"row {first + int(odd[~finite][0]):,} of the index has a number that is not "
-                "finite. Embed again; 'pmeans spaces info --verify' looks for such vectors."
+                "finite. Embed again; if it is still there, a word space is damaged."
             )
         rows = rows.copy()
         rows[odd] = unit_rows(rows[odd])

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.embedding import Fields, open_source
-from pmeans.embedding.parquet import opened, require_pyarrow
-from pmeans.embedding.rows import Source
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
-from pmeans.search.exact import ArrayRows, Rows
+from pmeans.rows import Fields, Source, open_source, texts_of
+from pmeans.rows.parquet import opened, require_pyarrow
+from pmeans.search.exact import ArrayVectors, Vectors
 from pmeans.types import Array
 
 _VECTORS = "embedding"
@@ -30,7 +29,7 @@ class Index:
     """
 
     path: Path
-    rows: Rows
+    rows: Vectors
     texts: Source | None = None
 
     def texts_of(self, rows: Iterable[int]) -> dict[int, str]:
@@ -41,9 +40,9 @@ class Index:
         if self.texts is None:
             return {}
         wanted, found, count = set(rows), {}, 0
-        for row in self.texts.rows(0, 0, 0):
+        for text in texts_of(self.texts):
             if count in wanted:
-                found[count] = row.text or ""
+                found[count] = text or ""
             count += 1
         if count != self.rows.shape[0]:
             raise FormatError(
@@ -54,29 +53,38 @@ class Index:
 
 
 def open_index(
-    path: str | Path, *, texts: str | Path | None = None, column: str | None = None
+    path: str | Path,
+    *,
+    texts: str | Path | None = None,
+    text: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Index:
     """Open rows to search in.
 
     Args:
         path: A matrix ``.npy``, or a ``.parquet`` with the vectors in the column ``embedding``.
         texts: The file that was embedded, in any format that ``pmeans embed`` reads.
-        column: Where ``texts`` has the text or, without it, the ``.parquet`` itself;
+        text: The column that has the text in ``texts`` or, without it, in the ``.parquet`` itself;
             ``"text"`` if not given.
+        delimiter: Of ``texts``, as of `open_source`.
+        encoding: Of ``texts``, as of `open_source`.
     """
     path = Path(path)
     if not path.is_file():
         raise StorageError(f"no file {str(path)!r}.")
-    fields = Fields(column or _TEXT, on_error="skip")  # embed may have been told to skip, too
-    source = None if texts is None else open_source(texts, fields)
+    fields = Fields(text or _TEXT, on_error="skip")  # embed may have been told to skip, too
+    source = None
+    if texts is not None:
+        source = open_source(texts, fields, delimiter=delimiter, encoding=encoding)
     if path.suffix == ".npy":
-        if source is None and column is not None:
-            raise InputError(f"{str(path)!r} has no columns: name the file of texts with --texts.")
-        return Index(path, ArrayRows(_map(path)), source)
+        if source is None and text is not None:
+            raise InputError(f"{str(path)!r} has no columns: name the file of texts, texts=.")
+        return Index(path, ArrayVectors(_map(path)), source)
     if path.suffix != ".parquet":
         raise InputError(f"cannot search {str(path)!r}: it ends with neither .npy nor .parquet.")
-    rows = ParquetRows(path)
-    if source is None and (column is not None or _TEXT in rows.columns):
+    rows = ParquetVectors(path)
+    if source is None and (text is not None or _TEXT in rows.columns):
         source = open_source(path, fields)
     return Index(path, rows, source)
 
@@ -90,7 +98,7 @@ def _map(path: Path) -> Array:
         raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
 
 
-class ParquetRows:
+class ParquetVectors:
     """Vectors in a column of lists, which all have the same length."""
 
     def __init__(self, path: Path) -> None:
@@ -125,5 +133,5 @@ class ParquetRows:
                         f"{self._path}, row {n_seen + int(other[0]):,}: no vector of {dim} numbers."
                     )
                 values = lists.flatten().to_numpy(zero_copy_only=False)
-                yield ArrayRows(values.reshape(len(lists), dim)).array
+                yield ArrayVectors(values.reshape(len(lists), dim)).array
                 n_seen += len(lists)

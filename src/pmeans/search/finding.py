@@ -13,6 +13,7 @@ from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import top_k
 from pmeans.search.files import Index
 from pmeans.sentence_encoder import chunks
+from pmeans.transfer import identify
 
 _BATCH = 1024  # queries answered in one pass over the rows
 
@@ -41,7 +42,8 @@ def find(
         encoder: The model that the rows were made with.
         index: Where to look.
         queries: In one language; the rows may be in any that the model covers.
-        lang: The queries' language; may be left out where the model covers a single one.
+        lang: The queries' language, or ``"auto"`` to tell it from each; may be left out where the
+            model covers a single one.
         k: How many rows to find for each query.
         approximate: The approximate index of ``index``, to look there first.
 
@@ -51,10 +53,11 @@ def find(
     if index.rows.shape[1] != encoder.dim:
         raise InputError(
             f"{str(index.path)!r} has rows of {index.rows.shape[1]} numbers and the model "
-            f"{encoder.name!r} makes {encoder.dim}: name the model that made them with --model."
+            f"{encoder.name!r} makes {encoder.dim}: name the model= that made them."
         )
-    for texts, _ in chunks(queries, lang, _BATCH):
-        vectors = encoder.encode(texts, lang=lang)
+    for texts, _ in chunks(queries, None, _BATCH):
+        codes = identify(texts, encoder.languages) if lang == "auto" else lang
+        vectors = encoder.encode(texts, lang=codes)
         if approximate:
             found, scores = approximate.top_k(vectors, k)
         else:

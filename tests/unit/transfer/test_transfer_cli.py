@@ -1,7 +1,9 @@
 """``pmeans transfer``: files in, files out, and what is said about them."""
 
 import csv
+import errno
 import json
+import os
 import subprocess
 import sys
 import types
@@ -243,3 +245,115 @@ def test_a_mistake_is_one_line_that_says_what_to_do(run, files, line):
     assert result.exit_code == 1
     assert MISTAKES[line] in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_excels_csv_is_read_as_it_is(run, files):
+    rows = [f'{text};"{label}"' for text, label in zip(*opinions(40, "en"), strict=True)]
+    for encoding in ("utf-8-sig", "cp1252", "utf-16"):
+        content = "Text;Größe\r\n" + "".join(f"{row}\r\n" for row in rows)
+        (files / "excel.csv").write_bytes(content.encode(encoding))
+        line = "fit excel.csv --lang EN --model enc --out made --text Text --label Größe"
+        result = run(line)
+        assert "2 classes learned from 40 rows" in result.stderr
+
+
+def test_a_delimiter_and_an_encoding_may_be_named(run, files):
+    (files / "odd.csv").write_bytes("text:n\ndie gut suppe:ü\n".encode("cp850"))
+    line = "predict model odd.csv --lang de --delimiter : --encoding cp850"
+    assert run(line).stdout.splitlines()[1].startswith("die gut suppe,ü,pos,")
+
+
+@pytest.mark.parametrize("lang", ["de", "DE", "de-AT", "German", "deutsch"])
+def test_a_language_is_understood_as_people_write_it(run, files, lang):
+    result = run(f"evaluate model de.csv --lang {lang} --json")
+    assert json.loads(result.stdout)["accuracy"] == 1
+
+
+def test_predictions_go_to_standard_output_if_no_file_is_named(run, files):
+    assert run("predict model de.csv --lang de --out out.csv").exit_code == 0
+    result = run("predict model de.csv --lang de")
+    assert result.stdout == (files / "out.csv").read_text(encoding="utf-8")
+    assert result.stderr == "40 rows, 0 of them unsure.\n"
+    lines = run("predict model de.csv --lang de --out - --format jsonl").stdout.splitlines()
+    assert json.loads(lines[0])["predicted_label"] == "neg"
+
+
+def test_an_output_that_names_the_input_or_the_classifier_is_refused(run, files):
+    before = (files / "de.csv").read_bytes()
+    for out in ("de.csv", "./de.csv", "model", "model/encoder/recipe.toml"):
+        result = run(f"predict model de.csv --lang de --format csv --out {out}")
+        assert (result.exit_code, "would overwrite" in result.stderr) == (1, True), out
+    assert (files / "de.csv").read_bytes() == before
+    for _ in range(2):  # beside the classifier's own files there is room
+        assert run("predict model de.csv --lang de --out model/out.csv").exit_code == 0
+
+
+def test_a_classifier_is_not_saved_over_what_it_is_made_from(run, files):
+    assert run("fit en.csv --lang en --model enc --out made").exit_code == 0
+    (files / "made" / "train.csv").write_bytes((files / "en.csv").read_bytes())
+    for line in (
+        "fit made/train.csv --lang en --model enc --out made",
+        "fit en.csv --lang en --model made/encoder --out made",
+        "fit en.csv --lang en --model enc --out made --adapt en=made/train.csv",
+    ):
+        result = run(line)
+        assert (result.exit_code, "would overwrite" in result.stderr) == (1, True), line
+    assert (files / "made" / "train.csv").exists()
+
+
+def test_a_full_disk_while_a_classifier_is_saved_is_one_line(run, files, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("fit en.csv --lang en --model enc --out made")
+    assert result.exit_code == 1
+    assert "No space left on device" in result.stderr
+    assert not (files / "made").exists()
+
+
+def test_half_a_character_in_a_label_is_named_by_its_line_or_passed_over(run, files):
+    rows = [json.dumps({"text": t, "label": y}) for t, y in zip(*opinions(40, "en"), strict=True)]
+    rows.append(r'{"text": "the good dog", "label": "\ud800"}')
+    (files / "half.jsonl").write_text("\n".join(rows))
+    result = run("fit half.jsonl --lang en --model enc --out made")
+    assert result.exit_code == 1
+    assert "half.jsonl, line 41: half a character" in result.stderr
+    result = run("fit half.jsonl --lang en --model enc --out made --on-error skip")
+    assert "learned from 40 rows" in result.stderr
+    assert "warning: 1 rows could not be read." in result.stderr
+
+
+def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
+    write_csv("en.csv", "en", extra="40,the good dog,POS\n41,the bad dog, neg \n")
+    result = run("fit en.csv --lang en --model enc --out made")
+    told = "warning: the labels 'pos' and 'POS' differ in case alone: are they one?\n"
+    assert told in result.stderr
+    assert result.stderr.count("differ in case") == 1  # white space around a label is dropped
+
+
+@pytest.fixture
+def classify(run, files):
+    def invoke(*args, **kwargs):
+        return CliRunner().invoke(app, ["classify", "model", *args], **kwargs)
+
+    return invoke
+
+
+def test_texts_are_classified_as_arguments_or_lines(classify):
+    said = classify("die gut suppe", "übel", "--lang", "de").stdout.splitlines()
+    assert [line.split("\t")[0::2] for line in said] == [["pos", "die gut suppe"], ["neg", "übel"]]
+    assert classify("--lang", "de", input="die gut suppe\nübel\n").stdout.splitlines() == said
+
+
+def test_classified_texts_may_be_json(classify):
+    said = classify("zebra", "--lang", "German", "--json").stdout
+    found = json.loads(said)
+    assert (found["text"], found["note"]) == ("zebra", "no known word")
+    assert 0 < found["probability"] <= 1
+
+
+def test_a_text_that_is_none_is_refused_in_one_line(classify):
+    result = classify("gut \udcff", "--lang", "de")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "is not valid text" in result.stderr

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
-from pmeans.embedding import Fields, Options, embed_to_file, embed_to_stream, open_source
+from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
+from pmeans.apply import EmbedOptions, embed_to_file, embed_to_stream
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
+from pmeans.rows import Fields, open_source
 
 FORMATS = ["npy", "jsonl", "parquet"]
 SENTENCES = ["a house", "the dog", "zzz", "", "house dog house", "dog", "the the", "a", "house"]
@@ -49,10 +50,12 @@ def sentences(tmp_path):
 
 
 def embed(encoder, path, out, *, batch=2, fields=None, **options):
-    rest = {key: options.pop(key) for key in ("restart", "report", "format") if key in options}
-    options = {"lang": "en", **options}
+    rest = {
+        key: options.pop(key) for key in ("restart", "report", "format", "keep") if key in options
+    }
+    options = {"lang": "en", "save_every": 0, **options}  # a savepoint after every batch
     return embed_to_file(
-        encoder, open_source(path, fields), out, Options(batch_size=batch, **options), **rest
+        encoder, open_source(path, fields), out, EmbedOptions(batch_size=batch, **options), **rest
     )
 
 
@@ -105,7 +108,7 @@ def test_an_empty_npy_still_has_its_columns(tmp_path, encoder):
 def test_rows_may_each_have_their_language(tmp_path, encoder):
     path = tmp_path / "in.csv"
     path.write_text("text,lang\nhouse,en\nhaus,de\nhaus,en\n")
-    embed(encoder, path, tmp_path / "out.npy", lang=None, fields=Fields(lang="lang"))
+    embed(encoder, path, tmp_path / "out.npy", lang=None, fields=Fields(lang_column="lang"))
     expected = encoder.encode(["house", "haus", "haus"], lang=["en", "de", "en"])
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
 
@@ -129,13 +132,15 @@ def test_a_row_that_cannot_be_read_becomes_a_counted_zero_row(tmp_path, encoder)
 def test_a_stream_gets_the_lines_of_the_file(tmp_path, encoder, sentences):
     embed(encoder, sentences, tmp_path / "out.jsonl")
     stream = io.BytesIO()
-    embed_to_stream(encoder, open_source(sentences), stream, Options("en", batch_size=2))
+    embed_to_stream(encoder, open_source(sentences), stream, EmbedOptions("en", batch_size=2))
     assert stream.getvalue() == (tmp_path / "out.jsonl").read_bytes()
 
 
 def test_npy_to_a_stream_is_refused(encoder, sentences):
     with pytest.raises(InputError, match="npy cannot be written to a stream"):
-        embed_to_stream(encoder, open_source(sentences), io.BytesIO(), Options("en"), format="npy")
+        embed_to_stream(
+            encoder, open_source(sentences), io.BytesIO(), EmbedOptions("en"), format="npy"
+        )
 
 
 class Killed(BaseException):
@@ -214,7 +219,7 @@ def stop_after(encoder, path, out, rows, **options):
         embed(encoder, path, out, report=report, **options)
 
 
-def test_bytes_behind_the_journal_are_dropped(tmp_path, encoder, sentences):
+def test_bytes_after_the_journal_are_dropped(tmp_path, encoder, sentences):
     whole, out = tmp_path / "whole.npy", tmp_path / "out.npy"
     embed(encoder, sentences, whole)
     stop_after(encoder, sentences, out, 4)
@@ -226,9 +231,9 @@ def test_bytes_behind_the_journal_are_dropped(tmp_path, encoder, sentences):
 
 CHANGES = {
     "another model": ({"scale": 2.0}, {}, r"model was"),
-    "another option": ({}, {"normalize": True}, r"--normalize was False, is True"),
-    "another language": ({}, {"lang": "de"}, r"--lang was 'en', is 'de'"),
-    "another column": ({}, {"fields": Fields("body")}, r"--text-column was 'text', is 'body'"),
+    "another option": ({}, {"normalize": True}, r"normalize was False, is True"),
+    "another language": ({}, {"lang": "de"}, r"lang was 'en', is 'de'"),
+    "another column": ({}, {"fields": Fields("body")}, r"text was 'text', is 'body'"),
 }
 
 
@@ -237,7 +242,7 @@ def test_a_changed_command_does_not_resume(tmp_path, encoder, sentences, case):
     model, options, message = CHANGES[case]
     out = tmp_path / "out.npy"
     stop_after(encoder, sentences, out, 4)
-    with pytest.raises(InputError, match=rf"{message}.* discard its 4 rows with --restart"):
+    with pytest.raises(InputError, match=rf"{message}.* discard its 4 rows with restart=True"):
         embed(make_encoder(**model), sentences, out, **options)
 
 
@@ -282,7 +287,7 @@ def test_a_damaged_journal_asks_for_a_restart(tmp_path, encoder, sentences, cont
     out = tmp_path / "out.npy"
     stop_after(encoder, sentences, out, 4)
     (tmp_path / "out.npy.partial.json").write_bytes(content)
-    with pytest.raises(FormatError, match="--restart"):
+    with pytest.raises(FormatError, match="restart=True"):
         embed(encoder, sentences, out)
 
 
@@ -362,15 +367,15 @@ def test_another_failure_to_write_is_reported_as_what_it_is(
 
 
 def test_a_missing_language_is_asked_for_before_any_work(tmp_path, encoder, sentences):
-    with pytest.raises(LanguageError, match="covers de, en: say --lang"):
+    with pytest.raises(LanguageError, match="covers de, en: give lang="):
         embed(encoder, sentences, tmp_path / "out.npy", lang=None)
-    with pytest.raises(LanguageError, match="no language 'fr'"):
+    with pytest.raises(LanguageError, match="no language 'fr' among de, en"):
         embed(encoder, sentences, tmp_path / "out.npy", lang="fr")
     assert not list(tmp_path.glob("out*"))
 
 
 def test_an_output_whose_name_tells_no_format_is_refused(tmp_path, encoder, sentences):
-    with pytest.raises(InputError, match="--format"):
+    with pytest.raises(InputError, match="format="):
         embed(encoder, sentences, tmp_path / "out.bin")
     embed(encoder, sentences, tmp_path / "out.bin", format="npy")
     assert np.load(tmp_path / "out.bin").shape == (9, encoder.dim)
@@ -380,3 +385,157 @@ def test_a_folder_in_the_place_of_the_output_is_refused(tmp_path, encoder, sente
     (tmp_path / "out.npy").mkdir()
     with pytest.raises(StorageError, match="it is a folder"):
         embed(encoder, sentences, tmp_path / "out.npy")
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_half_precision_is_the_rounded_vector(tmp_path, encoder, sentences, format_):
+    out = tmp_path / f"out.{format_}"
+    embed(encoder, sentences, out, dtype="float16")
+    expected = encoder.encode(SENTENCES, lang="en").astype(np.float16)
+    np.testing.assert_array_equal(read(out).astype(np.float16), expected)
+    assert format_ != "npy" or np.load(out).dtype == np.float16
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_int8_has_the_direction_of_each_row_whatever_its_company(tmp_path, encoder, format_):
+    for name, lines in (("all", SENTENCES), ("one", SENTENCES[:1])):
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        out = tmp_path / f"{name}.{format_}"
+        embed(encoder, tmp_path / f"{name}.txt", out, dtype="int8")
+    codes = read(tmp_path / f"all.{format_}")
+    np.testing.assert_array_equal(codes[:1], read(tmp_path / f"one.{format_}"))
+    np.testing.assert_array_equal(codes, encoder.encode(SENTENCES, lang="en", precision="int8"))
+    assert format_ != "npy" or np.load(tmp_path / "all.npy").dtype == np.int8
+
+
+def test_a_number_beyond_half_precision_is_named_by_its_row(tmp_path, sentences):
+    with pytest.raises(InputError, match=r"float16 ends at 65504 .* row 0"):
+        embed(make_encoder(1e6), sentences, tmp_path / "out.npy", dtype="float16")
+
+
+@pytest.mark.parametrize("wrong", [{"n_threads": 2.5}, {"n_threads": 0}, {"batch_size": "8"}])
+def test_numbers_that_are_none_are_refused(wrong):
+    with pytest.raises(InputError, match="must be a whole number of at least 1"):
+        EmbedOptions("en", **wrong)
+
+
+def same_file_names(path):
+    """Every way to name a file twice."""
+    os.link(path, path.with_name("hard.npy"))
+    path.with_name("soft.npy").symlink_to(path)
+    return [
+        path,
+        path.parent / "." / path.name,
+        path.with_name("hard.npy"),
+        path.with_name("soft.npy"),
+    ]
+
+
+def test_an_output_that_names_the_input_is_refused_and_nothing_touched(
+    tmp_path, encoder, sentences
+):
+    before = sentences.read_bytes()
+    for out in same_file_names(sentences):
+        with pytest.raises(InputError, match=r"would overwrite .*in\.txt"):
+            embed(encoder, sentences, out, format="npy")
+    assert sentences.read_bytes() == before
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_an_input_that_bears_the_name_of_the_unfinished_output_is_not_overwritten(
+    tmp_path, encoder, sentences
+):
+    taken = sentences.rename(tmp_path / "out.npy.partial")
+    source = open_source(taken, format="txt")
+    with pytest.raises(InputError, match="would overwrite"):
+        embed_to_file(encoder, source, tmp_path / "out.npy", EmbedOptions("en"))
+    assert len(taken.read_text().splitlines()) == len(SENTENCES)
+
+
+def test_the_files_of_the_model_are_not_overwritten(tmp_path, encoder, sentences):
+    models.save(encoder, tmp_path / "model")
+    loaded = models.load(tmp_path / "model")
+    store = tmp_path / "model" / "spaces" / "tiny.safetensors"
+    before = store.read_bytes()
+    with pytest.raises(InputError, match="would overwrite"):
+        embed(loaded, sentences, store, format="npy")
+    with pytest.raises(InputError, match="would overwrite"):
+        embed(
+            loaded,
+            sentences,
+            tmp_path / "model" / "recipe.toml",
+            format="npy",
+            keep=(str(tmp_path / "model"),),
+        )
+    with pytest.raises(InputError, match="would overwrite"):
+        embed(loaded, sentences, tmp_path / "model", format="npy", keep=(str(tmp_path / "model"),))
+    assert store.read_bytes() == before
+
+
+def test_another_numpy_does_not_go_on_with_the_rows_of_this_one(
+    tmp_path, encoder, sentences, monkeypatch
+):
+    stop_after(encoder, sentences, tmp_path / "out.npy", 4)
+    monkeypatch.setattr(np, "__version__", "9.9.9")
+    with pytest.raises(InputError, match=r"numpy was .* is '9\.9\.9'"):
+        embed(encoder, sentences, tmp_path / "out.npy")
+
+
+def test_a_bad_row_can_be_passed_over_when_the_job_goes_on(tmp_path, encoder):
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "dog"}\n{"text": "a"}\n{}\n{"text": "house"}\n')
+    with pytest.raises(FormatError, match="line 3"):
+        embed(encoder, path, tmp_path / "out.npy")
+    assert (tmp_path / "out.npy.partial.json").exists()
+    embed(encoder, path, tmp_path / "out.npy", fields=Fields(on_error="skip"))
+    expected = encoder.encode(["dog", "a", "", "house"], lang="en")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_an_error_before_the_first_savepoint_leaves_nothing(tmp_path, encoder):
+    (tmp_path / "in.jsonl").write_text('{"text": "dog"}\n{}\n')
+    with pytest.raises(FormatError, match="line 2"):
+        embed(encoder, tmp_path / "in.jsonl", tmp_path / "out.npy", save_every=60)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_savepoints_come_by_time_and_not_by_batch(tmp_path, encoder, sentences, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    embed(encoder, sentences, tmp_path / "out.npy", batch=1, save_every=60)
+    assert len(synced) == 1
+
+
+def test_ctrl_c_saves_what_is_done(tmp_path, encoder, sentences):
+    def interrupt(state):
+        if state.rows >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed(encoder, sentences, tmp_path / "out.npy", report=interrupt, save_every=60)
+    seen = []
+    embed(encoder, sentences, tmp_path / "out.npy", report=lambda state: seen.append(state.rows))
+    assert seen[0] >= 4
+    expected = encoder.encode(SENTENCES, lang="en")
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_what_goes_wrong_in_reading_is_not_said_to_be_in_writing(tmp_path, encoder):
+    packed = gzip.compress(b"a house\n" * 100_000)
+    (tmp_path / "in.txt.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(FormatError, match=r"in\.txt\.gz: damaged or cut short after line"):
+        embed(encoder, tmp_path / "in.txt.gz", tmp_path / "out.npy")
+
+
+def test_a_language_may_be_named_in_full(tmp_path, encoder, sentences):
+    embed(encoder, sentences, tmp_path / "a.npy", lang="English")
+    embed(encoder, sentences, tmp_path / "b.npy", lang="en-GB")
+    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
+
+
+def test_a_full_disk_at_the_other_end_of_a_stream_is_an_error_of_ours(encoder, sentences):
+    with (
+        open("/dev/full", "wb", buffering=0) as full,
+        pytest.raises(StorageError, match="No space"),
+    ):
+        embed_to_stream(encoder, open_source(sentences), full, EmbedOptions("en"))

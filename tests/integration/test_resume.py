@@ -18,12 +18,35 @@ import pmeans
 PROGRAM = """
 import sys
 from pmeans import models
-from pmeans.embedding import Options, embed_to_file, open_source
+from pmeans.apply import EmbedOptions, embed_to_file
+from pmeans.rows import open_source
 model, source, out = sys.argv[1:]
-options = Options("en", batch_size=7)
+options = EmbedOptions("en", batch_size=7, save_every=0)
 report = lambda state: print(state.rows, flush=True)
 embed_to_file(models.load(model), open_source(source), out, options, report=report)
 """
+
+
+PREDICTING = """
+import sys
+from pmeans import TransferClassifier
+from pmeans.apply import PredictOptions, predict_to_file
+from pmeans.rows import Fields, open_source
+model, source, out = sys.argv[1:]
+source = open_source(source, Fields(whole=True), format="txt")
+options = PredictOptions("en", batch_size=7, save_every=0)
+report = lambda state: print(state.rows, flush=True)
+predict_to_file(TransferClassifier.load(model), source, out, options, report=report)
+"""
+
+
+@pytest.fixture
+def classifier(tmp_path, model):
+    texts = [f"w{i % 50} w{i % 7}" for i in range(60)]
+    encoder = pmeans.load(model)
+    trained = pmeans.TransferClassifier(encoder).fit(texts, ["a", "b", "b"] * 20, lang="en")
+    trained.save(tmp_path / "classifier")
+    return tmp_path / "classifier"
 
 
 @pytest.fixture
@@ -45,20 +68,31 @@ def sentences(tmp_path):
     return tmp_path / "in.txt"
 
 
-def start(*args):
-    command = [sys.executable, "-c", PROGRAM, *map(str, args)]
+def start(program, *args):
+    command = [sys.executable, "-c", program, *map(str, args)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 @pytest.mark.parametrize("format_", ["npy", "jsonl", "parquet"])
 def test_killed_again_and_again_a_job_ends_with_the_same_bytes(tmp_path, model, sentences, format_):
-    whole, out = tmp_path / f"whole.{format_}", tmp_path / "runs" / f"out.{format_}"
-    with start(model, sentences, whole) as uninterrupted:
+    kill_and_compare(PROGRAM, model, sentences, format_, tmp_path)
+
+
+@pytest.mark.parametrize("format_", ["csv", "tsv", "jsonl", "parquet"])
+def test_killed_again_and_again_predictions_end_with_the_same_bytes(
+    tmp_path, classifier, sentences, format_
+):
+    kill_and_compare(PREDICTING, classifier, sentences, format_, tmp_path)
+
+
+def kill_and_compare(program, model, sentences, format_, folder):
+    whole, out = folder / f"whole.{format_}", folder / "runs" / f"out.{format_}"
+    with start(program, model, sentences, whole) as uninterrupted:
         assert uninterrupted.communicate()[1] == b""
     draw = random.Random(format_)
     resumed_at = []
     for _ in range(4):
-        with start(model, sentences, out) as job:
+        with start(program, model, sentences, out) as job:
             resumed_at.append(int(job.stdout.readline()))
             for _ in range(draw.randrange(1, 7)):
                 job.stdout.readline()
@@ -66,7 +100,7 @@ def test_killed_again_and_again_a_job_ends_with_the_same_bytes(tmp_path, model, 
             assert job.wait() == -signal.SIGKILL
     assert resumed_at == sorted(resumed_at)
     assert resumed_at[-1] > 0
-    with start(model, sentences, out) as job:
+    with start(program, model, sentences, out) as job:
         assert job.communicate()[1] == b""
     assert out.read_bytes() == whole.read_bytes()
     assert [path.name for path in out.parent.iterdir()] == [out.name]

@@ -1,0 +1,161 @@
+"""What a classifier learns from, or is compared with: texts, labels and languages of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, LanguageError
+from pmeans.rows import Block, Fields, Place, Source, language_code, read_lines
+from pmeans.transfer import identify
+from pmeans.transfer.labels import Label
+
+AUTO = "auto"
+"""In place of a language: tell it from each text."""
+
+
+def checked_language(encoder: PowerMeanEncoder, fields: Fields, lang: str | None) -> str | None:
+    """Return the code of the language of all rows, `AUTO`, or None if a column tells it."""
+    covered = ", ".join(encoder.languages) or "any language"
+    if lang and fields.lang_column:
+        raise InputError("lang= and lang_column= exclude each other: leave one out.")
+    if not lang and not fields.lang_column and len(encoder.languages) > 1:
+        raise LanguageError(
+            f"which language? {encoder.name!r} covers {covered}: give lang= or lang_column=."
+        )
+    return lang if lang in (None, AUTO) else language_code(lang, encoder.languages)
+
+
+def block_languages(
+    block: Block, lang: str | None, encoder: PowerMeanEncoder
+) -> str | list[str] | None:
+    """Return the language of all rows of a block, or one for each."""
+    if block.langs is not None:
+        # A row that could not be read has no text, so that any language will do.
+        return [code or (*encoder.languages, "")[0] for code in block.langs]
+    if lang == AUTO:
+        return identify([text or "" for text in block.texts], encoder.languages)
+    return lang
+
+
+def language_of(text: str, encoder: PowerMeanEncoder, lang: str | None) -> str | None:
+    """Return the code of the language of one text, which may be to be found."""
+    code = checked_language(encoder, Fields(), lang)
+    return identify([text], encoder.languages)[0] if code == AUTO else code
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """What a classifier learns from, or is evaluated on; ``skipped`` rows could not be read."""
+
+    texts: list[str]
+    labels: list[Label]
+    lang: str | list[str] | None
+    skipped: int
+
+    def alike(self) -> list[tuple[str, str]]:
+        """Return labels that differ in upper and lower case alone, most likely by mistake."""
+        first: dict[str, str] = {}
+        found = []
+        rows = [(each,) if isinstance(each, str) else each for each in self.labels]
+        for label in dict.fromkeys(label for row in rows for label in row):
+            other = first.setdefault(label.casefold(), label)
+            if other != label:
+                found.append((other, label))
+        return found
+
+
+def read_labelled(
+    source: Source,
+    encoder: PowerMeanEncoder,
+    lang: str | None = None,
+    separator: str | None = None,
+    report: Callable[[Place], object] = lambda place: None,
+) -> LabelledRows:
+    """Read all labelled rows of a source.
+
+    Args:
+        source: Opened with the name of the label's column.
+        encoder: Whose languages they are.
+        lang: Language of all rows, `AUTO`, or None if a column tells.
+        separator: Splits the label column into several labels, if given.
+        report: Called with how far it is read.
+    """
+    lang = checked_language(encoder, source.fields, lang)
+    texts: list[str] = []
+    labels: list[Label] = []
+    langs: list[str] = []
+    skipped = 0
+    for block in source.blocks():
+        of_rows = block_languages(block, lang, encoder)
+        codes = of_rows if isinstance(of_rows, list) else [""] * len(block.texts)
+        found = zip(block.texts, block.labels or (), codes, block.lines, strict=True)
+        for text, value, code, line in found:
+            try:
+                if text is None:
+                    raise ValueError  # of which the source has told, if it was asked to
+                label = _label(value, separator)
+            except ValueError as error:
+                if text is not None:
+                    source.fields.unreadable(error, f"{source.name}, {source.unit} {line:,}")
+                skipped += 1
+                continue
+            texts.append(text)
+            labels.append(label)
+            langs.append(code)
+        report(block.place)
+    if not texts:
+        lost = f", and {skipped:,} rows could not be read" if skipped else ""
+        raise InputError(f"{source.name}: no rows to learn from or to compare with{lost}.")
+    told = lang == AUTO or source.fields.lang_column is not None
+    return LabelledRows(texts, labels, langs if told else lang, skipped)
+
+
+def _label(value: Any, separator: str | None) -> Label:
+    """Return the label in a cell, or the labels; numbers, as tables have them, become strings."""
+    if separator is not None or isinstance(value, list):
+        parts = value if isinstance(value, list) else str(value or "").split(separator)
+        return tuple(name for part in parts if (name := str(part).strip()))
+    name = "" if value is None else str(value).strip()
+    if not name:
+        raise ValueError("no label")
+    return name
+
+
+def adaptation_file(given: str, encoder: PowerMeanEncoder) -> tuple[str, str | None]:
+    """Return the file, and the language if it tells one: see `read_adaptation`."""
+    code, equals, path = given.partition("=")
+    if equals:
+        try:
+            return path, language_code(code, encoder.languages)
+        except LanguageError:
+            pass  # the name of the file has an equals sign
+    parts = [part for part in Path(given).name.split(".") if part in encoder.languages]
+    return given, parts[-1] if parts else None
+
+
+def read_adaptation(
+    given: str, encoder: PowerMeanEncoder, lang: str | None
+) -> tuple[list[str], str | None]:
+    """Read unlabelled text, a sentence per line, and tell its language.
+
+    Args:
+        given: ``CODE=FILE``, or a file; then a code among the parts of its name tells, as in
+            ``unlabelled.de.txt``.
+        encoder: Whose languages they are.
+        lang: The language if neither tells.
+    """
+    path, code = adaptation_file(given, encoder)
+    if code is None and lang not in (None, AUTO):
+        code = language_code(str(lang), encoder.languages)
+    if code is None and len(encoder.languages) > 1:
+        raise InputError(
+            f"which language has {given!r}? Say it in front, as in {encoder.languages[0]}={given}."
+        )
+    texts = [line for line in read_lines(path) if line]
+    if not texts:
+        raise InputError(f"{path}: no text to adapt to.")
+    return texts, code
