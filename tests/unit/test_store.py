@@ -6,7 +6,7 @@ import pytest
 import safetensors.numpy
 
 from pmeans import Part, PowerMeanEncoder, Recipe
-from pmeans.errors import FormatError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, save_space
@@ -214,3 +214,35 @@ def test_a_file_that_is_cut_short_while_it_is_open_is_an_error_and_not_a_crash(t
     with pytest.raises(StorageError, match=r"has shrunk from .* to 100 bytes"):
         encoder.encode("the cat", lang="en")
     assert before.any()
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_a_number_that_is_not_finite_is_found_when_a_space_is_opened(toy, tmp_path, precision):
+    matrix = toy.matrix.astype(precision)
+    matrix[3, 1] = np.nan
+    save_space(replace(toy, matrix=matrix), tmp_path / "a")
+    with pytest.raises(FormatError, match="the matrix has NaN or infinity in row 3"):
+        open_space(tmp_path / "a")
+
+
+@pytest.mark.parametrize("scale", [np.nan, np.inf, 3e38])
+def test_a_scale_that_is_not_finite_is_found_when_a_space_is_opened(toy, tmp_path, scale):
+    small = quantise(toy, "int8")
+    scales = small.scale.copy()
+    scales[2] = scale
+    save_space(replace(small, scale=scales), tmp_path / "a")
+    with pytest.raises(FormatError, match="a scale is not a finite number"):
+        open_space(tmp_path / "a")
+
+
+def test_a_large_space_with_a_bad_number_opens_and_says_so_when_its_word_is_met(
+    toy, tmp_path, monkeypatch
+):
+    matrix = toy.matrix.copy()
+    matrix[1] = np.inf
+    save_space(replace(toy, matrix=matrix), tmp_path / "a")
+    monkeypatch.setattr("pmeans.spaces.store.CHECKED", 0)
+    encoder = PowerMeanEncoder(Recipe((Part("toy"),)), {"toy": open_space(tmp_path / "a")})
+    assert encoder.encode("the", lang="en").any()
+    with pytest.raises(InputError, match="word vector 1 has NaN or infinity"):
+        encoder.encode("the cat", lang="en")

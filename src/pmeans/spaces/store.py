@@ -21,13 +21,16 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.errors import FormatError
-from pmeans.kernels import LONGEST_NGRAM
+from pmeans.kernels import LONGEST_NGRAM, first_not_finite
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, WordTable
 
 VERSION = 1
 LARGEST_DIM = 1 << 20
+CHECKED = 1 << 26
+"""Numbers of a matrix up to which all are looked at when it is opened: some 30 ms. In a larger one
+a number that is not finite is an error when its word is met."""
 _CASES = ("lower", "cased", "cased-then-lower")
 
 
@@ -58,7 +61,7 @@ def save_space(space: WordSpace, path: str | Path) -> None:
 
 
 def open_space(path: str | Path) -> WordSpace:
-    """Map a stored space; nothing but its header is read until it is used."""
+    """Map a stored space: its header and words are checked, and vectors of up to 256 MB."""
     tensors, metadata = map_tensors(path)
     if metadata.get("format") != "pmeans-space":
         raise FormatError(
@@ -122,6 +125,11 @@ def _check_vectors(matrix: Array, scale: Array | None, what: str) -> None:
     if scale is not None:
         fits = scale.shape == (len(matrix),) and scale.dtype == np.float32
         _require(fits, f"{what}: scale misfits")
+        # Times 127, it must be a number still.
+        _require(bool((np.abs(scale) < 2.6e36).all()), f"{what}: a scale is not a finite number")
+    elif matrix.size <= CHECKED:
+        row = first_not_finite(matrix)
+        _require(row is None, f"{what} has NaN or infinity in row {row}")
 
 
 def _check_table(table: WordTable) -> None:
