@@ -13,7 +13,7 @@ from reader_files import MATRIX, STREAMED, WORDS, WRITERS, main_file
 
 from pmeans.errors import FormatError, InputError, PmeansError, StorageError
 from pmeans.spaces.readers import FORMATS, detect_format, read_space
-from pmeans.spaces.report import Policy
+from pmeans.spaces.readers.entries import Policy
 from pmeans.spaces.store import open_space, save_space
 
 SKIP = Policy.skipping()

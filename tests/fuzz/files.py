@@ -23,10 +23,9 @@ from pmeans import streams
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.readers import read_space, text
-from pmeans.spaces.report import STRICT, Policy
+from pmeans.spaces.readers.entries import STRICT, Policy
 from pmeans.spaces.space import WordSpace
-from pmeans.spaces.store import open_space
-from pmeans.spaces.verify import problems
+from pmeans.spaces.store import open_space, problems
 from pmeans.znorm import ZNorm
 
 _SENTENCES = ["The cat isn't\u2028here: \ud800 x😀 3.5", "die Straße Donaudampfschiff " * 9, ""]

@@ -15,8 +15,7 @@ from pmeans.recipe import Recipe
 from pmeans.rows.partial import open_partial
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.spaces.store import open_space, save_space
-from pmeans.spaces.verify import problems
+from pmeans.spaces.store import open_space, problems, save_space
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import TokenBatch, WordTable
 from pmeans.znorm import Statistics, ZNorm

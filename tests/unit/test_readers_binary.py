@@ -10,8 +10,8 @@ import pytest
 from pmeans.errors import FormatError, StorageError
 from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
 from pmeans.spaces.readers import read_space
+from pmeans.spaces.readers.entries import Policy
 from pmeans.spaces.readers.fasttext_ngrams import ngram_buckets
-from pmeans.spaces.report import Policy
 
 SKIP = Policy.skipping()
 

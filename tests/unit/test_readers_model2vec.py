@@ -8,7 +8,7 @@ import safetensors.numpy
 
 from pmeans.errors import FormatError, StorageError
 from pmeans.spaces.readers import read_space
-from pmeans.spaces.report import Policy
+from pmeans.spaces.readers.entries import Policy
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.spaces.readers import detect_format, read_space
-from pmeans.spaces.report import Policy, ReadReport
+from pmeans.spaces.readers.entries import Policy, ReadReport
 from pmeans.streams import Stream
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from pmeans.errors import FormatError
 from pmeans.spaces.readers import detect_format, read_space, text
-from pmeans.spaces.readers.entries import Tally
-from pmeans.spaces.report import Policy
+from pmeans.spaces.readers.entries import Policy, Tally
 
 SKIP = Policy.skipping()
 

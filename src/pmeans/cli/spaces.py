@@ -70,7 +70,7 @@ def info(
     """Describe a word space, by its name or its file."""
     from pmeans.errors import FormatError
     from pmeans.spaces.library import find_space
-    from pmeans.spaces.verify import problems
+    from pmeans.spaces.store import problems
 
     space = find_space(name)
     words = ", ".join(f"{lang} {len(words):,}" for lang, words in space.tables.items())
@@ -162,7 +162,7 @@ def convert(
     """
     from pmeans.apply import words_of_corpus
     from pmeans.spaces import edit, readers
-    from pmeans.spaces.report import Policy
+    from pmeans.spaces.readers.entries import Policy
 
     policy = Policy.skipping() if on_error == "skip" else Policy()
     space, report = readers.read_space(

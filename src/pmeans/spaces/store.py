@@ -16,18 +16,20 @@ what else `WordSpace` knows. The same space always gives the same bytes.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from pmeans.errors import FormatError
-from pmeans.kernels import LONGEST_NGRAM, first_not_finite
+from pmeans.kernels import LONGEST_NGRAM, first_not_finite, index
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.tensors import map_tensors, write_tensors
-from pmeans.types import Array, WordTable
+from pmeans.tensors import decoded, map_tensors, write_tensors
+from pmeans.types import Array, Floats, WordTable
 
 VERSION = 1
 LARGEST_DIM = 1 << 20
+_ROWS = 65536
 CHECKED = 1 << 26
 """Numbers of a matrix up to which all are looked at when it is opened: some 30 ms. In a larger one
 a number that is not finite is an error when its word is met."""
@@ -79,6 +81,43 @@ def open_space(path: str | Path) -> WordSpace:
         raise FormatError(f"{path}: damaged word space: {error} is missing.") from error
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged word space: {error}") from error
+
+
+def problems(space: WordSpace) -> Iterator[str]:
+    """Look at every byte of a space, and yield what is wrong, a sentence per table or matrix."""
+    for lang, table in space.tables.items():
+        wrong = _table_problem(table)
+        if wrong:
+            yield f"the words of {lang!r} are damaged: {wrong}"
+    yield from _vector_problem(space.matrix, space.scale, "vectors")
+    if space.subwords:
+        yield from _vector_problem(space.subwords.ngrams, space.subwords.scale, "n-gram vectors")
+
+
+def _vector_problem(matrix: Array, scale: Floats | None, what: str) -> Iterator[str]:
+    bad = 0
+    first = -1
+    for low in range(0, len(matrix), _ROWS):
+        finite = np.isfinite(decoded(matrix, scale, slice(low, low + _ROWS))).all(axis=1)
+        if bad == 0 and not finite.all():
+            first = low + int(np.argmin(finite))
+        bad += int((~finite).sum())
+    if bad:
+        yield f"{bad:,} {what} have numbers that are not finite, first in row {first:,}"
+
+
+def _table_problem(table: WordTable) -> str:
+    if (np.diff(table.offsets) < 0).any():
+        return "their offsets do not rise"
+    try:
+        for i in range(len(table)):
+            bytes(table.words[table.offsets[i] : table.offsets[i + 1]]).decode("utf-8")
+    except UnicodeDecodeError:
+        return f"word {i:,} is not UTF-8"
+    # The hash table follows from the words, so it is made once more and compared.
+    if not np.array_equal(index.table_of(table.words, table.offsets).slots, table.slots):
+        return "their hash table does not fit them"
+    return ""
 
 
 def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> WordSpace:

@@ -205,7 +205,7 @@ def _space_of(lang: str, spaces: Sequence[WordSpace], length: float | None) -> W
         if not max(rows.max(initial=0), -rows.min(initial=0)) <= LARGEST:  # also if it is NaN
             raise InputError(
                 f"the space {space.name!r} has numbers beyond {LARGEST:.0e} ({lang}), of which no "
-                "gradient can be taken. `pmeans.spaces.verify` looks for damage."
+                "gradient can be taken. `pmeans.spaces.store.problems` looks for damage."
             )
         if length is not None:
             own = float(np.sqrt(np.einsum("ij,ij->i", rows, rows)).mean())

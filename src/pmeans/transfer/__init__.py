@@ -10,7 +10,7 @@ from pmeans.transfer.explain import Explanation
 from pmeans.transfer.labels import AlikeLabelsWarning
 from pmeans.transfer.languages import identify
 from pmeans.transfer.scores import ClassScore, Evaluation
-from pmeans.transfer.state import Chosen
+from pmeans.transfer.storage import Chosen
 from pmeans.transfer.words import UnknownWordsWarning, WordCount
 
 __all__ = [

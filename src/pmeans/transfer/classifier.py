@@ -41,7 +41,7 @@ from pmeans.transfer.labels import (
 )
 from pmeans.transfer.scores import Evaluation, evaluation
 from pmeans.transfer.selection import learn
-from pmeans.transfer.state import Chosen, Fitted
+from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.transfer.words import UnknownWordsWarning, WordCount
 from pmeans.types import Floats, Progress
 from pmeans.znorm import Moments, side_by_side

@@ -26,7 +26,7 @@ from pmeans.transfer import linear
 from pmeans.transfer.calibration import calibrated
 from pmeans.transfer.examples import SAMPLE, Examples, folds, sample, splits
 from pmeans.transfer.linear import Linear, Method
-from pmeans.transfer.state import Scaling
+from pmeans.transfer.storage import Scaling
 from pmeans.types import Floats, Ints, Progress
 
 PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)

@@ -2,7 +2,7 @@
 
 All readers have one signature and one contract (``tests/contracts/test_reader_contract.py``):
 numbers and words are taken as they stand, never normalised or lower-cased, and what cannot be
-used is refused or counted, as the `pmeans.spaces.report.Policy` says.
+used is refused or counted, as the `pmeans.spaces.readers.entries.Policy` says.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.spaces.readers.entries import STRICT, Policy, ReadReport
 from pmeans.spaces.readers.fasttext_binary import MAGIC, read_fasttext_binary
 from pmeans.spaces.readers.mapped import SUFFIX, read_mapped
 from pmeans.spaces.readers.model2vec import read_model2vec
 from pmeans.spaces.readers.npy_words import read_npy_words
 from pmeans.spaces.readers.text import HEADER, layout_of, read_text
 from pmeans.spaces.readers.word2vec_binary import read_word2vec_binary
-from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.streams import open_stream
 from pmeans.types import Case

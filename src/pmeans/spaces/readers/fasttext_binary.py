@@ -25,7 +25,10 @@ import numpy as np
 from pmeans.errors import FormatError
 from pmeans.kernels import LONGEST_NGRAM
 from pmeans.spaces.readers.entries import (
+    STRICT,
     Entries,
+    Policy,
+    ReadReport,
     Tally,
     checked_limit,
     make_space,
@@ -33,7 +36,6 @@ from pmeans.spaces.readers.entries import (
     usable,
 )
 from pmeans.spaces.readers.fasttext_ngrams import compose_known
-from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import LARGEST_DIM
 from pmeans.streams import Stream, open_stream

@@ -15,6 +15,9 @@ import numpy as np
 
 from pmeans.kernels import index
 from pmeans.spaces.readers.entries import (
+    STRICT,
+    Policy,
+    ReadReport,
     Tally,
     checked_limit,
     distinct,
@@ -22,7 +25,6 @@ from pmeans.spaces.readers.entries import (
     spelled,
 )
 from pmeans.spaces.readers.text import read_lines
-from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.types import WordTable
 

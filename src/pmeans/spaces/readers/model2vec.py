@@ -22,8 +22,17 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.spaces.readers.entries import Entries, Tally, checked_limit, make_space, spelled, usable
-from pmeans.spaces.report import STRICT, Policy, ReadReport
+from pmeans.spaces.readers.entries import (
+    STRICT,
+    Entries,
+    Policy,
+    ReadReport,
+    Tally,
+    checked_limit,
+    make_space,
+    spelled,
+    usable,
+)
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors
 from pmeans.types import Array, Ints

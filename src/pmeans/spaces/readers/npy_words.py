@@ -15,8 +15,16 @@ from typing import Literal
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.spaces.readers.entries import Entries, Tally, checked_limit, make_space, usable
-from pmeans.spaces.report import STRICT, Policy, ReadReport
+from pmeans.spaces.readers.entries import (
+    STRICT,
+    Entries,
+    Policy,
+    ReadReport,
+    Tally,
+    checked_limit,
+    make_space,
+    usable,
+)
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
 

@@ -21,8 +21,12 @@ from pmeans.errors import FormatError
 from pmeans.kernels import LineStatus
 from pmeans.kernels.parsing import NUMBER
 from pmeans.spaces.readers.entries import (
+    STRICT,
     Entries,
     Growing,
+    Policy,
+    Problem,
+    ReadReport,
     Tally,
     bad_utf8,
     checked_limit,
@@ -30,7 +34,6 @@ from pmeans.spaces.readers.entries import (
     nonfinite,
     spelled,
 )
-from pmeans.spaces.report import STRICT, Policy, Problem, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import LARGEST_DIM
 from pmeans.streams import Stream, open_stream

@@ -16,15 +16,17 @@ import numpy as np
 
 from pmeans.errors import FormatError
 from pmeans.spaces.readers.entries import (
+    STRICT,
     Entries,
     Growing,
+    Policy,
+    ReadReport,
     Tally,
     checked_limit,
     make_space,
     usable,
 )
 from pmeans.spaces.readers.text import HEADER
-from pmeans.spaces.report import STRICT, Policy, ReadReport
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import LARGEST_DIM
 from pmeans.streams import Stream, open_stream
