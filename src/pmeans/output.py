@@ -29,8 +29,6 @@ def quantise_rows(rows: Floats, precision: RowType) -> Array:
     lost. A row depends on itself alone, where sentence-transformers takes the ranges of whatever
     rows are given together. ``uint8`` is the same plus 128.
     """
-    if precision == "float32":
-        return rows
     if precision in ("binary", "ubinary"):
         bits = np.packbits(rows > 0, axis=1)
         return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)

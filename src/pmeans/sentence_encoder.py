@@ -134,7 +134,7 @@ class SentenceEncoder(abc.ABC):
             rows = rows[:, :truncate_dim]
         if normalize_embeddings:
             normalise_rows(rows)
-        finished = quantise_rows(rows, precision)
+        finished = rows if precision == "float32" else quantise_rows(rows, precision)
         if convert_to_tensor:
             return to_tensor(finished[0] if single else finished, device)
         if single:
