@@ -53,8 +53,8 @@ def _headline(found: Findings) -> str:
         f"{english.evaluation.rows} new sentences of each language that it gets right:"
         f'</p>\n<div class="cards">{"".join(cards)}</div>\n'
         f'<p class="quiet">Guessing would be right in {per_cent(1 / len(found.classes))} of all '
-        "cases. The sample is small, clean and balanced: the scores show that the way works, not "
-        "how well it will do on your text.</p>\n</header>"
+        "cases. The sample is small, clean and balanced: the scores show that the method works, "
+        "not how well it will do on your text.</p>\n</header>"
     )
 
 
