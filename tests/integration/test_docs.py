@@ -1,4 +1,4 @@
-"""Every snippet in the README and the docs runs, in a folder with the demo's files."""
+"""Every snippet in the README and the docs runs, and what a page names or links to exists."""
 
 import os
 import re
@@ -12,6 +12,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EVERY_PAGE = [
+    *ROOT.glob("*.md"),
+    *(
+        p
+        for d in ("benchmarks", "demo", "docs", "results")
+        for p in sorted((ROOT / d).rglob("*.md"))
+    ),
+]
+LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
+NAMED = re.compile(r"`((?:src|tests|recipes|experiments|studies|benchmarks|docs)/[\w./-]+)`")
 RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
 
 
@@ -31,3 +41,21 @@ def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
             env=os.environ | {"PATH": path, "PMEANS_HOME": str(tmp_path / "home")}, timeout=120,
         )  # fmt: skip
         assert done.returncode == 0, f"{page.name}, {language}:\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_a_page_names_or_links_to_exists(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    named = {path for path in NAMED.findall(text) if "NAME" not in path}
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    for path, anchor in LINK.findall(text):
+        target = page.parent / path if path else page
+        assert target.exists(), f"{page.name}: {path}"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {path}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what the headings of a page are linked by, as GitHub makes it of them."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
