@@ -220,14 +220,20 @@ class WordSpace:
         """Return vectors of unknown words, (n, dim), and which of them are of use, (n,)."""
         if self.subwords is None:
             return _NO_VECTORS, np.zeros(len(words), dtype=np.bool_)
-        sub, scripts = self.subwords, self._scripts(lang)
+        sub, (scripts, letters) = self.subwords, self._scripts(lang)
         vectors, counts = kernels.compose(words, sub.vectors, sub.minn, sub.maxn)
         # Every n-gram has a bucket: without this, those of any script on earth would say something.
-        written = np.fromiter((not scripts.isdisjoint(map(script, word)) for word in words), bool)
-        return vectors, written & (counts > 0) & np.isfinite(vectors).all(axis=1)
+        written = [
+            not letters.isdisjoint(word) or not scripts.isdisjoint(map(script, word))
+            for word in words
+        ]
+        return vectors, np.array(written) & (counts > 0) & np.isfinite(vectors).all(axis=1)
 
-    def _scripts(self, lang: str) -> frozenset[str]:
-        """Return the scripts that one letter in a hundred of a language is of, and digits."""
+    def _scripts(self, lang: str) -> tuple[frozenset[str], frozenset[str]]:
+        """Return digits and the scripts of one in a hundred letters of a language, and letters.
+
+        The letters are those of its words that are in these scripts: most words have one of them.
+        """
         if lang not in self._known_scripts:
             table = self.table(lang)
             end = table.offsets[min(len(table), _SAMPLE)]
@@ -237,11 +243,13 @@ class WordSpace:
                 counts[script(letter)] += count
             del counts[""]
             common = {name for name, count in counts.items() if 100 * count >= counts.total()}
-            self._known_scripts[lang] = frozenset(common | {DIGITS})
+            scripts = frozenset(common | {DIGITS})
+            known = frozenset(letter for letter in letters if script(letter) in scripts)
+            self._known_scripts[lang] = scripts, known
         return self._known_scripts[lang]
 
     @cached_property
-    def _known_scripts(self) -> dict[str, frozenset[str]]:
+    def _known_scripts(self) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
         return {}
 
     def check_whole(self) -> None:
