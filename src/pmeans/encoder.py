@@ -118,15 +118,7 @@ class PowerMeanEncoder(SentenceEncoder):
         out: Floats | None = None,
         n_threads: int | None = None,
     ) -> Floats:
-        """Turn sentences into rows, (n, dim) float32: `encode` without its trimmings.
-
-        Args:
-            sentences: Any iterable of sentences.
-            lang: Language of all sentences, or one for each. May be left out where the encoder
-                covers a single language.
-            out: Where to write, (n, dim) float32; ``sentences`` must then have a length.
-            n_threads: Threads to use; all available ones if None.
-        """
+        """Turn sentences into rows, (n, dim) float32, as `SentenceEncoder` says."""
         if out is not None and not isinstance(sentences, Sized):
             raise InputError("out needs sentences with a length; make a list of them.")
         if isinstance(sentences, Sized):

@@ -11,7 +11,7 @@ from pmeans.errors import FormatError, StorageError
 from pmeans.kernels.numpy_core import ngram_hash, ngram_pieces
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.readers.entries import Policy
-from pmeans.spaces.readers.fasttext_ngrams import ngram_buckets
+from pmeans.spaces.readers.fasttext_binary import ngram_buckets
 
 SKIP = Policy.skipping()
 

@@ -158,10 +158,7 @@ def quantise(space: WordSpace, precision: Precision) -> WordSpace:
 
 
 def _word_of(space: WordSpace, row: int) -> str:
-    lang, table = next(
-        (lang, t) for lang, t in space.tables.items() if t.start <= row < t.start + len(t)
-    )
-    word = table[row - table.start]
+    lang, word = space.word(row)
     return f"the vector of {word!r} ({lang}) in {space.name!r}; keep float32, or prune the word."
 
 

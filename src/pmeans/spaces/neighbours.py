@@ -8,13 +8,11 @@ what looking at a space by hand needs.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 
 import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.types import WordTable
 
 _ROWS = 16384  # decoded at a time: 40 MB at 300 columns
 _COMMONEST = 50_000
@@ -60,18 +58,9 @@ def neighbours(
             best = np.argsort(-cosines, kind="stable")[:k]
             rows, cosines = rows[best], cosines[best]
     return [
-        (*_key(searched, row), cosine)
+        (*space.word(row), cosine)
         for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)
     ]
-
-
-def _key(tables: Mapping[str, WordTable], row: int) -> tuple[str, str]:
-    lang, table = next(
-        (lang, table)
-        for lang, table in tables.items()
-        if table.start <= row < table.start + len(table)
-    )
-    return lang, table[row - table.start]
 
 
 def _near(space: WordSpace, word: str, lang: str) -> str:

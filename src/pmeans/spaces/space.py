@@ -148,6 +148,13 @@ class WordSpace:
         table = self.table(lang)
         return (table[i] for i in range(len(table)))
 
+    def word(self, row: int) -> tuple[str, str]:
+        """Return the language and the word of a row of the matrix."""
+        for lang, table in self.tables.items():
+            if table.start <= row < table.start + len(table):
+                return lang, table[row - table.start]
+        raise InputError(f"the space {self.name!r} has no row {row}, only {len(self):,}.")
+
     def find(self, words: Sequence[str], lang: str) -> Ints:
         """Return each word's row in the matrix, or -1, (n,), with the space's treatment of case."""
         return index.find_rows(self.table(lang), words, self.case)

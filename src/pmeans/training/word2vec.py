@@ -29,7 +29,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
-from pmeans.spaces.readers.fasttext_ngrams import compose_known, ngram_buckets
+from pmeans.spaces.readers.fasttext_binary import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training.trainer import Checkpoint, Trainer
 from pmeans.types import Array, Floats, Ids, Ints, Progress

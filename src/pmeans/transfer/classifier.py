@@ -147,7 +147,9 @@ class TransferClassifier:
         fitted = self.fitted
         if lang not in fitted.adapted:
             return fitted.weights, fitted.bias
-        factor, shift = fitted.matching(lang)
+        found = fitted.adapted[lang]
+        factor = fitted.spread * found.factor
+        shift = fitted.centre - found.mean * factor
         return fitted.weights * factor, fitted.bias + fitted.weights @ shift
 
     def fit(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pmeans.errors import InputError
+from pmeans.sentence_encoder import check_sentences
 from pmeans.types import Array
 
 Label = str | Collection[str]
@@ -102,8 +103,7 @@ def _are_strings(label: object) -> bool:
 
 def read_texts(texts: Iterable[object]) -> list[str]:
     """Return texts as strings; None and NaN, as tables have them in empty cells, are empty."""
-    if isinstance(texts, str):
-        raise InputError("expected an iterable of texts, got one str: put it into a list.")
+    check_sentences(texts)
     found = []
     for i, text in enumerate(texts):
         if text is None or (isinstance(text, float) and math.isnan(text)):

@@ -94,12 +94,6 @@ class Fitted:
     adapted: Mapping[str, Statistics]
     chosen: Chosen
 
-    def matching(self, lang: str) -> tuple[Floats, Floats]:
-        """Return a factor and a shift, (dim,) each, that match adapted rows to training rows."""
-        found = self.adapted[lang]
-        factor = self.spread * found.factor
-        return factor, self.centre - found.mean * factor
-
 
 @dataclass(frozen=True)
 class Options:

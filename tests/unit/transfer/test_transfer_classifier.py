@@ -339,3 +339,8 @@ def test_a_fit_says_how_far_it_is(encoder):
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0, 1)
     assert len(told) >= 4
+
+
+def test_a_frame_in_place_of_texts_is_refused(fitted):
+    with pytest.raises(InputError, match="pass list"):
+        fitted.predict({"text": ["the good dog"]}, lang="en")

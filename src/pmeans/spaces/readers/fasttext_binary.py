@@ -11,7 +11,8 @@ All numbers are little-endian, one behind the other:
 
 Rows are the words, then one for each n-gram bucket. What follows, the output matrix, is for
 training alone. The vector of a word is the mean of its row and its n-grams' rows; the n-gram
-rows stay with the space, so that unknown words have vectors too.
+rows stay with the space, so that unknown words have vectors too. Bit for bit that is what fastText
+answers: rows are added in its order, in float32.
 """
 
 from __future__ import annotations
@@ -35,15 +36,16 @@ from pmeans.spaces.readers.entries import (
     nonfinite_rows,
     usable,
 )
-from pmeans.spaces.readers.fasttext_ngrams import compose_known
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import LARGEST_DIM
 from pmeans.streams import Stream, open_stream
-from pmeans.types import Floats
+from pmeans.types import Bytes, Floats, Ints
 
 MAGIC = (793712314).to_bytes(4, "little")
 _VERSION = 12
 _LONGEST_WORD = 1 << 16
+_AT_ONCE = 2048  # words; a large model has tens of millions of n-grams in its words
+_END_OF_SENTENCE = b"</s>"
 _QUANTISED = (
     "a quantised or pruned fastText model (.ftz) has lost the vectors themselves. "
     "Read the .bin or .vec that it was made from."
@@ -179,3 +181,65 @@ def _read_model(source: _Source) -> _Model:
             f"a matrix of {n_rows} x {n_columns}, not {n_words + n_buckets} x {dim}"
         )
     return _Model(dim, n_buckets, max(0, minn), maxn, words, n_labels)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is reported as such
+def compose_known(words: list[bytes], rows: Floats, ngrams: Floats, minn: int, maxn: int) -> None:
+    """Replace the words' rows by the words' vectors.
+
+    Args:
+        words: The words as fastText's dictionary has them.
+        rows: Their own rows, (n_words, dim); overwritten.
+        ngrams: One row a hash bucket, (n_buckets, dim).
+        minn: Length of the shortest n-gram, in characters.
+        maxn: Length of the longest.
+    """
+    for begin in range(0, len(words), _AT_ONCE):
+        some = words[begin : begin + _AT_ONCE]
+        buckets, borders = ngram_buckets(some, len(ngrams), minn, maxn)
+        counts = np.diff(borders)
+        vectors = rows[begin : begin + _AT_ONCE]
+        for k in range(int(counts.max(initial=0))):
+            which = np.flatnonzero(counts > k)
+            vectors[which] += ngrams[buckets[borders[which] + k]]
+        # fastText multiplies by the reciprocal; a division differs in the last bit.
+        vectors *= (1.0 / (1 + counts)).astype(np.float32)[:, None]
+
+
+def ngram_buckets(words: list[bytes], n_buckets: int, minn: int, maxn: int) -> tuple[Ints, Ints]:
+    """Return the n-gram rows of all words in fastText's order, and where each word's begin.
+
+    The sentence end ``</s>`` has no n-grams. Words need not be UTF-8: a character is a byte and
+    the continuation bytes behind it.
+    """
+    framed: Bytes = np.frombuffer(b"".join(b"<%s>" % word for word in words), dtype=np.uint8)
+    lengths = np.fromiter((len(word) + 2 for word in words), dtype=np.int64, count=len(words))
+    ends = np.cumsum(lengths)
+    is_start = np.append(framed & 0xC0 != 0x80, True)
+    n_before = np.cumsum(is_start)  # characters up to and with the one a byte belongs to
+    starts = np.flatnonzero(is_start[:-1])
+    owner = np.repeat(np.arange(len(words)), lengths)[starts]
+    has_ngrams = np.array([word != _END_OF_SENTENCE for word in words], dtype=np.bool_)
+    starts, owner = starts[has_ngrams[owner]], owner[has_ngrams[owner]]
+    # FNV-1a over *signed* bytes, as fastText has it: bytes above 127 extend their sign.
+    signed = framed.view(np.int8).astype(np.int32).view(np.uint32)
+    hashes = np.full(len(starts), 2166136261, dtype=np.uint32)
+    found: list[tuple[Ints, Ints, Ints]] = []
+    at = starts
+    while len(at):  # every n-gram that is still growing takes one more byte
+        hashes = (hashes ^ signed[at]) * np.uint32(16777619)
+        size = n_before[at] - n_before[starts] + 1
+        single_end = (size == 1) & (
+            (starts == ends[owner] - lengths[owner]) | (at + 1 == ends[owner])
+        )
+        whole = is_start[at + 1] & (size >= minn) & ~single_end
+        found.append((starts[whole], owner[whole], hashes[whole].astype(np.int64) % n_buckets))
+        at = at + 1
+        growing = (at < ends[owner]) & (
+            n_before[np.minimum(at, len(framed))] - n_before[starts] < maxn
+        )
+        starts, owner, hashes, at = starts[growing], owner[growing], hashes[growing], at[growing]
+    all_starts, owners, buckets = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(all_starts, kind="stable")  # within a start, shorter n-grams came first
+    borders = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(words)))])
+    return buckets[order], borders
