@@ -119,7 +119,7 @@ class _Labelling:
         fitted, digest = classifier.fitted, hashlib.sha256()
         digest.update(repr((fitted.classes, fitted.multi_label, sorted(fitted.adapted))).encode())
         arrays = [fitted.weights, fitted.bias, fitted.prior]
-        arrays += [array for lang in sorted(fitted.adapted) for array in fitted.matching(lang)]
+        arrays += [a for lang in sorted(fitted.adapted) for a in classifier.weights_for(lang)]
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
         return {
