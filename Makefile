@@ -25,11 +25,14 @@ PMEANS_DATA ?= ../shared/data
 default-model: setup  ## build the model in the package, and its spaces first, from $PMEANS_DATA
 	$(BIN)/pmeans build recipes/default.toml --out src/pmeans/default_model --data $(PMEANS_DATA)
 
+# As many at a time as there are cores.
+TEST = -m pytest -n auto
+
 test: setup  ## run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python $(TEST)
 
 test-numpy: setup  ## run all tests on the NumPy kernels, as without a compiler
-	PMEANS_KERNELS=numpy $(BIN)/python -m pytest
+	PMEANS_KERNELS=numpy $(BIN)/python $(TEST)
 
 test-no-compiler:  ## install as on a machine without a compiler, and run the unit tests there
 	rm -rf .venv-pure && $(PYTHON) -m venv .venv-pure
@@ -37,7 +40,7 @@ test-no-compiler:  ## install as on a machine without a compiler, and run the un
 	CC=/bin/false CXX=/bin/false .venv-pure/bin/pip install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt --config-settings=build-dir=build/no-compiler '.[dev]'
 	.venv-pure/bin/python -W ignore -c "import pmeans.kernels as k; assert k.backend() == 'numpy', k.backend()"
-	.venv-pure/bin/python -m pytest tests/unit
+	.venv-pure/bin/python $(TEST) tests/unit
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
