@@ -68,6 +68,7 @@ class PowerMeanEncoder(SentenceEncoder):
         ends = np.cumsum(widths).tolist()
         self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
         self._width: int = ends[-1]
+        self._kept_scales: dict[str, list[tuple[Floats, Floats]]] = {}
         self.dim: int = alignment.dim if alignment else self._width
         """Number of columns of a row: the alignment's, else the sum of powers times dimensions."""
 
@@ -293,10 +294,10 @@ class PowerMeanEncoder(SentenceEncoder):
                 f"recipe {self.name!r} asks for z-norm ({self.recipe.znorm!r}), which has not been "
                 "fitted: encoder = encoder.fit_znorm(sentences, lang=...)."
             )
-        if self.znorm is None:
-            return None
-        fitted = self.znorm.for_language(lang)
-        return [(fitted.mean[columns], fitted.factor[columns]) for columns in self._columns]
+        if self.znorm is not None and lang not in self._kept_scales:
+            fitted = self.znorm.for_language(lang)
+            self._kept_scales[lang] = [(fitted.mean[c], fitted.factor[c]) for c in self._columns]
+        return self._kept_scales.get(lang)
 
     def _write(
         self,
