@@ -9,8 +9,8 @@ import pytest
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels import Splitting, index, split
+from pmeans.kernels.machine import available_threads
 from pmeans.kernels.reference import power_mean
-from pmeans.kernels.threads import available_threads
 from pmeans.types import TokenBatch
 
 MATRIX = np.array([[1.0, -1.0], [3.0, 5.0]], dtype=np.float32)

@@ -19,12 +19,11 @@ import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
 from pmeans.kernels.fit_checks import check_groups, check_rule
-from pmeans.kernels.pages import empty_rows
+from pmeans.kernels.machine import available_threads, empty_rows
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.kernels.splitting import Splitting, split
-from pmeans.kernels.threads import available_threads
 from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
 
 __all__ = [

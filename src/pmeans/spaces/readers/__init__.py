@@ -1,6 +1,7 @@
 """Readers of foreign vector formats, one file each, and the choice between them.
 
-All readers have one signature and one contract (``tests/contracts/test_reader_contract.py``):
+All readers have the arguments of `read_space`, and one contract
+(``tests/contracts/test_reader_contract.py``):
 numbers and words are taken as they stand, never normalised or lower-cased, and what cannot be
 used is refused or counted, as the `pmeans.spaces.readers.entries.Policy` says.
 """

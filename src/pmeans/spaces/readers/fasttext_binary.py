@@ -71,13 +71,6 @@ def read_fasttext_binary(
 
     A model that is cut short is always refused: the n-gram rows, at its end, are part of every
     vector. So is a quantised one (``.ftz``). Labels of a supervised model are no words.
-
-    Args:
-        path: The ``.bin`` file; may be compressed.
-        name: What recipes will call the space.
-        lang: Language of the words; ``"mul"`` if they are of several.
-        policy: What to do about words that cannot be used.
-        limit: Keep the first so many words; the others count as unknown.
     """
     tally = Tally(path, policy, "word")
     with open_stream(path) as stream:
@@ -185,15 +178,7 @@ def _read_model(source: _Source) -> _Model:
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is reported as such
 def compose_known(words: list[bytes], rows: Floats, ngrams: Floats, minn: int, maxn: int) -> None:
-    """Replace the words' rows by the words' vectors.
-
-    Args:
-        words: The words as fastText's dictionary has them.
-        rows: Their own rows, (n_words, dim); overwritten.
-        ngrams: One row a hash bucket, (n_buckets, dim).
-        minn: Length of the shortest n-gram, in characters.
-        maxn: Length of the longest.
-    """
+    """Replace the words' rows, (n_words, dim), by their vectors; n-grams are (n_buckets, dim)."""
     for begin in range(0, len(words), _AT_ONCE):
         some = words[begin : begin + _AT_ONCE]
         buckets, borders = ngram_buckets(some, len(ngrams), minn, maxn)

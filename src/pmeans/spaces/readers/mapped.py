@@ -41,12 +41,7 @@ def read_mapped(
 ) -> tuple[WordSpace, ReadReport]:
     """Read a text file whose words carry ``_en``, ``_de``, ... for their language.
 
-    Args:
-        path: The file; may be compressed.
-        name: What recipes will call the space.
-        lang: Not needed: every word says its language.
-        policy: What to do about lines that cannot be used.
-        limit: Keep the first so many words of each language.
+    ``lang`` is not needed, and ``limit`` holds for each language.
     """
     tally = Tally(path, policy, "line")
     most = checked_limit(limit)

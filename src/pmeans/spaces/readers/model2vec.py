@@ -41,15 +41,7 @@ from pmeans.types import Array, Ints
 def read_model2vec(
     path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
 ) -> tuple[WordSpace, ReadReport]:
-    """Read the word-like tokens of a model2vec folder.
-
-    Args:
-        path: The folder.
-        name: What recipes will call the space.
-        lang: Language of the words; ``"mul"`` if they are of several.
-        policy: What to do about tokens that cannot be used.
-        limit: Keep the first so many words.
-    """
+    """Read the word-like tokens of a model2vec folder."""
     folder = Path(path)
     tally = Tally(folder, policy, "token")
     _json(folder / "config.json")

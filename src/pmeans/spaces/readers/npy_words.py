@@ -34,15 +34,7 @@ _LONGEST_HEADER = 1 << 10  # NumPy writes 118 bytes; Python chokes on deep nesti
 def read_npy_words(
     path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
 ) -> tuple[WordSpace, ReadReport]:
-    """Map a matrix and read the list of its words.
-
-    Args:
-        path: The ``.npy`` file; the words lie beside it.
-        name: What recipes will call the space.
-        lang: Language of the words; ``"mul"`` if they are of several.
-        policy: What to do about words that cannot be used.
-        limit: Take the first so many words.
-    """
+    """Map a matrix and read the list of its words."""
     path = Path(path)
     tally = Tally(path, policy, "word")
     matrix = _mapped(path)

@@ -54,12 +54,7 @@ def read_text(
 ) -> tuple[WordSpace, ReadReport]:
     """Read a text file of word vectors, with or without a header.
 
-    Args:
-        path: The file; may be compressed.
-        name: What recipes will call the space.
-        lang: Language of the words; ``"mul"`` if they are of several.
-        policy: What to do about lines that cannot be used.
-        limit: Stop after this many good lines.
+    Stops after ``limit`` good lines.
     """
     tally = Tally(path, policy, "line")
     return make_space(read_lines(path, tally, checked_limit(limit)), tally, name, lang)

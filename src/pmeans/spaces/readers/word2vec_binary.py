@@ -39,15 +39,7 @@ _LONGEST_WORD = 1 << 16
 def read_word2vec_binary(
     path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
 ) -> tuple[WordSpace, ReadReport]:
-    """Read a binary file of word2vec.
-
-    Args:
-        path: The file; may be compressed.
-        name: What recipes will call the space.
-        lang: Language of the words; ``"mul"`` if they are of several.
-        policy: What to do about words that cannot be used.
-        limit: Stop after this many words.
-    """
+    """Read a binary file of word2vec."""
     tally = Tally(path, policy, "word")
     with open_stream(path) as stream:
         announced, dim = _header(stream, tally.path)

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from pmeans.kernels import pages
+from pmeans.kernels import machine
 
-LARGE = (pages.LARGE // 4096, 1024)
-keeps = pytest.mark.skipif(not pages._KEEPS, reason="memory is kept on Linux alone")
+LARGE = (machine.LARGE // 4096, 1024)
+keeps = pytest.mark.skipif(not machine._KEEPS, reason="memory is kept on Linux alone")
 
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    pages._spare.clear()
+    machine._spare.clear()
 
 
 def address(array):
@@ -18,7 +18,7 @@ def address(array):
 
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (2, 7), LARGE])
 def test_rows_are_writable_float32_side_by_side(shape):
-    rows = pages.empty_rows(*shape)
+    rows = machine.empty_rows(*shape)
     rows[:] = 7
     assert rows.shape == shape
     assert rows.dtype == np.float32
@@ -28,33 +28,33 @@ def test_rows_are_writable_float32_side_by_side(shape):
 
 @keeps
 def test_memory_of_a_dropped_result_serves_the_next():
-    rows = pages.empty_rows(*LARGE)
+    rows = machine.empty_rows(*LARGE)
     first = address(rows)
     del rows
-    again = pages.empty_rows(*LARGE)
+    again = machine.empty_rows(*LARGE)
     assert address(again) == first
 
 
 @keeps
 def test_a_view_keeps_the_memory_from_being_used_again():
-    rows = pages.empty_rows(*LARGE)
+    rows = machine.empty_rows(*LARGE)
     rows[:] = 1
     view = rows[5:, 3:].T
     del rows
-    pages.empty_rows(*LARGE)[:] = 2
+    machine.empty_rows(*LARGE)[:] = 2
     assert (view == 1).all()
 
 
 @keeps
 def test_memory_that_is_far_too_large_is_not_used():
-    large = pages.empty_rows(3 * LARGE[0], LARGE[1])
+    large = machine.empty_rows(3 * LARGE[0], LARGE[1])
     first = address(large)
     del large
-    assert address(pages.empty_rows(*LARGE)) != first
+    assert address(machine.empty_rows(*LARGE)) != first
 
 
 @keeps
 def test_one_piece_of_memory_is_kept_at_most():
-    several = [pages.empty_rows(*LARGE) for _ in range(3)]
+    several = [machine.empty_rows(*LARGE) for _ in range(3)]
     del several
-    assert len(pages._spare) == 1
+    assert len(machine._spare) == 1
