@@ -14,7 +14,6 @@ worked on at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -43,32 +42,10 @@ class Sentences(NamedTuple):
     ids: Ids
     offsets: Ints
 
-    @classmethod
-    def of(cls, lists: list[list[int]]) -> Sentences:
-        """Lay lists of word ids one behind the other."""
-        offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-        flat = (word for words in lists for word in words)
-        return cls(np.fromiter(flat, dtype=np.int32, count=int(offsets[-1])), offsets)
-
     @property
     def lengths(self) -> Ints:
         """Words of each sentence, (n_sentences,)."""
         return np.diff(self.offsets)
-
-
-@dataclass(frozen=True)
-class Translations:
-    """A sparse table: how likely a source word is to be expressed by a target word.
-
-    Attributes:
-        sources: Source word ids, NULL among them, (n_entries,); sorted, then by target.
-        targets: Target word ids, (n_entries,).
-        probabilities: (n_entries,); over a source word's targets they add up to at most 1.
-    """
-
-    sources: Ints
-    targets: Ints
-    probabilities: Doubles
 
 
 class Lexicon(NamedTuple):
@@ -87,11 +64,7 @@ class WordAlignment:
     """EM in one direction: `source` words explain `target` words."""
 
     def __init__(self, source: Sentences, target: Sentences) -> None:
-        """Lay out the links of a corpus.
-
-        Raises:
-            InputError: The sides differ in length, or no pair has words on both sides.
-        """
+        """Lay out the links of a corpus; one without pairs is an `InputError`."""
         if len(source.offsets) != len(target.offsets):
             raise InputError(
                 f"{len(source.offsets) - 1:,} sentences cannot be aligned with "
@@ -142,11 +115,6 @@ class WordAlignment:
             chosen[links.target[winners]] = links.source[winners]
         return chosen
 
-    def table(self) -> Translations:
-        """Return what was learned."""
-        sources, targets = np.divmod(self._entries, self._width)
-        return Translations(sources, targets, self.probabilities)
-
     def _blocks(self) -> Iterator[_Links]:
         lengths = self.source.lengths[self._aligned] + 1
         links = np.cumsum(lengths * self.target.lengths[self._aligned])
@@ -186,13 +154,9 @@ def _links(source: Sentences, target: Sentences, pairs: Ints) -> _Links:
     first = np.repeat(source.offsets[pairs], n_target)
     relative = np.repeat((place + 1) / np.repeat(n_target, n_target), choices)
     distance = np.abs(link / np.repeat(choices - 1, choices) - relative)
-    return _Links(
-        np.where(link == 0, -1, np.repeat(first - 1, choices) + link),
-        np.repeat(token, choices),
-        distance,
-        np.cumsum(choices) - choices,
-        choices,
-    )
+    chosen = np.where(link == 0, -1, np.repeat(first - 1, choices) + link)
+    starts = np.cumsum(choices) - choices
+    return _Links(chosen, np.repeat(token, choices), distance, starts, choices)
 
 
 def _merged(runs: list[Ints]) -> Ints:
@@ -203,16 +167,9 @@ def _merged(runs: list[Ints]) -> Ints:
 
 
 def _ranges(lengths: Ints) -> Ints:
-    """Return 0, 1, ... up to each length, one range behind the other."""
+    """Return 0, 1, ... up to each length, one range after the other."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
-
-
-def align(source: Sentences, target: Sentences, iterations: int = 5) -> Translations:
-    """Learn how likely each source word is to be expressed by each target word."""
-    alignment = WordAlignment(source, target)
-    alignment.run(iterations)
-    return alignment.table()
 
 
 def mutual(first: Sentences, second: Sentences, forward: Ints, backward: Ints) -> Lexicon:
@@ -230,14 +187,6 @@ def mutual(first: Sentences, second: Sentences, forward: Ints, backward: Ints) -
     keys = first.ids[forward[tokens]].astype(np.int64) * width + second.ids[tokens]
     pairs, counts = np.unique(keys, return_counts=True)
     return Lexicon(*np.divmod(pairs, width), counts)
-
-
-def lexicon(first: Sentences, second: Sentences, iterations: int = 5) -> Lexicon:
-    """Align both ways, and count the word pairs that both directions agree on."""
-    forward, backward = WordAlignment(first, second), WordAlignment(second, first)
-    forward.run(iterations)
-    backward.run(iterations)
-    return mutual(first, second, forward.best(), backward.best())
 
 
 def digamma(x: Array) -> Doubles:
