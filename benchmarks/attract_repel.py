@@ -16,7 +16,7 @@ import numpy as np
 
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import clean
-from pmeans.training.specialise import Objective, _Learning
+from pmeans.training.specialise import AttractRepel, _Learning
 
 N_WORDS, DIM, N_ATTRACT, N_REPEL, LOOP_BATCHES = 30_000, 300, 140_000, 10_000, 10
 
@@ -66,12 +66,12 @@ def main() -> None:
     words = {"en": [f"w{i}" for i in range(N_WORDS)]}
     attract, repel = (rng.integers(N_WORDS, size=(n, 2)) for n in (N_ATTRACT, N_REPEL))
     constraints = clean(N_WORDS, attract, repel, np.empty((0, 2), dtype=np.int64))
-    how = Objective()
+    how = AttractRepel(name="new", space="", attract=())
 
     space = WordSpace.from_words("random", words, vectors)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
-    how.specialise(space, constraints, name="new", progress=lambda *_: None, checkpoint=None)
+    how.specialise(space, constraints, lambda *_: None, None)
     seconds = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(

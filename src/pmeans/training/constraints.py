@@ -17,8 +17,11 @@ import numpy as np
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
+from pmeans.training.morphology import MORPHOLOGY
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Ints
+
+_NO_PAIRS: Ints = np.empty((0, 2), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,28 @@ def gather(
         repel: Antonyms.
         without: Pairs that must be in neither, such as those that the space is tested on.
     """
-    return clean(len(space), *(_rows(space, files) for files in (attract, repel, without)))
+
+    def rows(files: Sequence[WordPairFile]) -> Ints:
+        found = [_NO_PAIRS]
+        for file in files:
+            # One language stands for both columns.
+            sides = zip(zip(*file.read(), strict=True), 2 * file.languages, strict=False)
+            both = np.stack([space.find(words, lang) for words, lang in sides], axis=1)
+            found.append(both[(both >= 0).all(axis=1)])
+        return np.concatenate(found)
+
+    return clean(len(space), rows(attract), rows(repel), rows(without))
+
+
+def morphological(space: WordSpace, languages: Sequence[str]) -> Constraints:
+    """Return what the rules of some languages find among the words of a space."""
+    near, far = [_NO_PAIRS], [_NO_PAIRS]
+    for lang in languages:
+        rules, words = MORPHOLOGY[lang], list(space.words(lang))
+        for found, pairs in ((near, rules.attract(words)), (far, rules.repel(words))):
+            flat = space.find([word for pair in pairs for word in pair], lang)
+            found.append(flat.reshape(-1, 2))
+    return clean(len(space), np.concatenate(near), np.concatenate(far), _NO_PAIRS)
 
 
 def clean(n_words: int, attract: Ints, repel: Ints, without: Ints) -> Constraints:
@@ -99,27 +123,15 @@ def clean(n_words: int, attract: Ints, repel: Ints, without: Ints) -> Constraint
         repel: Wins over ``attract``.
         without: Pairs that must be in neither.
     """
-    near, far, tested = (_keys(pairs, n_words) for pairs in (attract, repel, without))
+
+    def keys(pairs: Ints) -> Ints:
+        """Return one number for each distinct pair of different words, sorted."""
+        low, high = pairs.min(axis=1), pairs.max(axis=1)
+        return np.unique((low * n_words + high)[low != high])
+
+    near, far, tested = keys(attract), keys(repel), keys(without)
     near = np.setdiff1d(near, far, assume_unique=True)
     kept = [np.setdiff1d(keys, tested, assume_unique=True) for keys in (near, far)]
     left_out = len(near) + len(far) - len(kept[0]) - len(kept[1])
     near, far = (np.stack(np.divmod(keys, n_words), axis=1) for keys in kept)
     return Constraints(near, far, left_out)
-
-
-def _keys(pairs: Ints, n_words: int) -> Ints:
-    """Return one number for each distinct pair of different words, sorted."""
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    return np.unique((low * n_words + high)[low != high])
-
-
-def _rows(space: WordSpace, files: Sequence[WordPairFile]) -> Ints:
-    """Return the rows of the pairs whose words the space has, (n, 2)."""
-    found = [np.empty((0, 2), dtype=np.int64)]
-    for file in files:
-        columns = list(zip(*file.read(), strict=True))
-        languages = (*file.languages, *file.languages)[:2]
-        sides = [space.find(words, lang) for words, lang in zip(columns, languages, strict=True)]
-        both = np.stack(sides, axis=1)
-        found.append(both[(both >= 0).all(axis=1)])
-    return np.concatenate(found)

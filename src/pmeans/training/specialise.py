@@ -1,4 +1,8 @@
-"""The objective of Attract-Repel (Mrkšić et al. 2017), which Morph-fitting shares.
+"""Correct a finished space: words of some pairs come together, words of others move apart.
+
+Distributional vectors put *cheap* beside *expensive*. Attract-Repel (Mrkšić et al. 2017) has lists
+of synonyms, translations and antonyms, of one language or across languages. Morph-fitting (Vulić et
+al. 2017) has forms of one word and negations, found by rules among the space's own words.
 
 A batch of pairs (l, r) costs, summed over both words of each pair::
 
@@ -21,22 +25,25 @@ slopes at the few cosines that cost something are a matrix of the same shape.
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from pmeans.errors import ConfigError, InputError
+from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import Constraints
-from pmeans.training.trainer import Checkpoint
+from pmeans.training.constraints import Constraints, WordPairFile, gather, morphological
+from pmeans.training.morphology import MORPHOLOGY
+from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Floats, Ints, Progress
 
 _FIRST_ACCOUNT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Objective:
+class Specialiser(Trainer):
     """How strongly pairs pull, and for how long; the defaults are the paper's.
 
     Attributes:
@@ -47,6 +54,8 @@ class Objective:
         batch: Pairs a step. A larger one has harder negatives.
         epochs: Passes over all pairs.
         seed: Decides the order of the pairs, and nothing else.
+        name: What the new space is called.
+        space: The space to start from: an installed name, or a path.
     """
 
     attract_margin: float = 0.6
@@ -56,6 +65,8 @@ class Objective:
     batch: int = 50
     epochs: int = 5
     seed: int = 0
+    name: str
+    space: SpaceRef
 
     def __post_init__(self) -> None:
         if self.batch < 2:
@@ -67,14 +78,18 @@ class Objective:
             if not low <= getattr(self, name) < np.inf:
                 raise ConfigError(f"{name} = {getattr(self, name)}; take at least {low}.")
 
+    @abstractmethod
+    def _constraints(self, space: WordSpace) -> Constraints: ...
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Return the specialised space; the same bytes for the same seed and material."""
+        space = find_space(self.space)
+        constraints = self._constraints(space)
+        progress(0.0, f"{constraints} between words of {space.name}")
+        return self.specialise(space, constraints, progress, checkpoint)
+
     def specialise(
-        self,
-        space: WordSpace,
-        constraints: Constraints,
-        *,
-        name: str,
-        progress: Progress,
-        checkpoint: Path | None,
+        self, space: WordSpace, constraints: Constraints, progress: Progress, path: Path | None
     ) -> WordSpace:
         """Return a space of the same words whose vectors, all of length 1, heed the constraints.
 
@@ -94,11 +109,11 @@ class Objective:
             np.concatenate([constraints.attract, constraints.repel]), return_inverse=True
         )
         pairs = np.split(number.reshape(-1, 2), [len(constraints.attract)])
-        state = Checkpoint(checkpoint, (self, name, _digest(vectors, touched, *pairs)))
+        state = Checkpoint(path, (self, self.name, _digest(vectors, touched, *pairs)))
         vectors[touched] = self._fit(vectors[touched], pairs, progress, state)
         return replace(
             space,
-            name=name,
+            name=self.name,
             matrix=vectors / _lengths(vectors),
             scale=None,
             subwords=None,
@@ -124,6 +139,44 @@ class Objective:
         return learning.vectors
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttractRepel(Specialiser):
+    """Specialise a space by pair files; those with two languages tie languages together.
+
+    Attributes:
+        attract: Synonyms, translations.
+        repel: Antonyms; they win over ``attract``.
+        without: Pairs to leave out of both, such as those of a similarity test.
+    """
+
+    attract: tuple[WordPairFile, ...]
+    repel: tuple[WordPairFile, ...] = ()
+    without: tuple[WordPairFile, ...] = ()
+
+    def _constraints(self, space: WordSpace) -> Constraints:
+        return gather(space, self.attract, self.repel, self.without)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MorphFit(Specialiser):
+    """Specialise a space by the morphology of its languages; nothing but the space is needed.
+
+    Attributes:
+        languages: Whose rules to apply: ``"en"``, ``"de"``, ``"fr"``.
+    """
+
+    languages: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for lang in self.languages:
+            if lang not in MORPHOLOGY:
+                raise ConfigError(f"no morphology of {lang!r}; there is {', '.join(MORPHOLOGY)}.")
+
+    def _constraints(self, space: WordSpace) -> Constraints:
+        return morphological(space, self.languages)
+
+
 @dataclass
 class _Learning:
     """Vectors on their way: (n_words, dim) each, and the accounts of AdaGrad by kind of pair."""
@@ -131,7 +184,7 @@ class _Learning:
     original: Floats
     vectors: Floats
     accounts: list[Floats]
-    how: Objective
+    how: Specialiser
 
     def epoch(self, pairs: list[Ints], rng: np.random.Generator) -> float:
         """Pass over all pairs once, batches of both kinds in one random order.

@@ -9,9 +9,8 @@ from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.training import from_toml
-from pmeans.training.attract_repel import AttractRepel
 from pmeans.training.constraints import WordPairFile
-from pmeans.training.specialise import Objective, _Learning
+from pmeans.training.specialise import AttractRepel, _Learning
 
 WORDS = [f"w{i}" for i in range(12)]
 
@@ -56,7 +55,8 @@ def test_a_step_goes_down_the_gradient_of_the_papers_cost(kind, margin):
     vectors[3] += 2 * vectors[2]  # a partner is the closest word of all, another the farthest,
     vectors[6] -= 2 * vectors[5]  # and neither may be the negative of its own pair
     batch = np.array([[0, 1], [2, 3], [0, 4], [5, 6]])  # word 0 twice, word 7 never
-    how = Objective(attract_margin=margin, repel_margin=margin, regularisation=0.3, rate=1.0)
+    margins = {"attract_margin": margin, "repel_margin": margin}
+    how = AttractRepel(name="", space="", attract=(), regularisation=0.3, rate=1.0, **margins)
     learning = _Learning(original, vectors.copy(), [np.zeros((8, 5)) + 1e12 for _ in range(2)], how)
     learning.step(kind, batch)
     gradient = (vectors - learning.vectors) * 1e6  # accounts of 1e12 divide each step by 1e6
@@ -173,4 +173,4 @@ def test_a_toml_file_names_its_files_relative_to_itself(made, tmp_path):
 @pytest.mark.parametrize("wrong", [{"batch": 1}, {"epochs": 0}, {"seed": -1}, {"rate": np.inf}])
 def test_settings_that_cannot_work_are_refused(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):
-        Objective(**wrong)
+        AttractRepel(name="", space="", attract=(), **wrong)

@@ -6,9 +6,9 @@ import pytest
 from pmeans.errors import ConfigError
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
-from pmeans.training.morph_fit import MorphFit, morphological
-from pmeans.training.morphology import Rule
-from pmeans.training.rules import MORPHOLOGY
+from pmeans.training.constraints import morphological
+from pmeans.training.morphology import MORPHOLOGY, Rule
+from pmeans.training.specialise import MorphFit
 
 
 def pairs(lang, kind, words):
