@@ -24,8 +24,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "attract-repel": ("specialise", "AttractRepel"),
     "morph-fit": ("specialise", "MorphFit"),
     "projection": ("projection", "Projection"),
-    "cca": ("cca", "Cca"),
-    "procrustes": ("procrustes", "Procrustes"),
+    "cca": ("word_map", "Cca"),
+    "procrustes": ("word_map", "Procrustes"),
     "dictionary": ("translated", "Dictionary"),
     "repair": ("repair", "Repair"),
 }

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
+from pmeans.errors import InputError
 from pmeans.spaces import edit, readers
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.trainer import FilePath, SpaceRef, Trainer
-from pmeans.types import Case, Progress
+from pmeans.types import Array, Case, Progress
 
 
 @dataclass(frozen=True)
@@ -69,3 +73,21 @@ class Merge(Trainer):
         space = edit.merge([find_space(each) for each in self.spaces], self.name)
         progress(1.0, "merged")
         return edit.quantise(space, self.precision) if self.precision else space
+
+
+def side_by_side(
+    name: str, spaces: Mapping[str, WordSpace], vectors: Sequence[Array], source: str
+) -> WordSpace:
+    """Put a language of each space, with new vectors of (n_words, dim), into one space."""
+    tables, start = {}, 0
+    for lang, space in spaces.items():
+        tables[lang] = replace(space.tables[lang], start=start)
+        start += len(tables[lang])
+    matrix = np.concatenate(vectors).astype(np.float32, copy=False)
+    if not np.isfinite(matrix).all():
+        raise InputError(f"the vectors of space {name!r} hold NaN or infinity.")
+    cases = {space.case for space in spaces.values()}
+    # Tries the word as it stands and in lower case, so that it finds what each space would.
+    case = cases.pop() if len(cases) == 1 else "cased-then-lower"
+    licence = "; ".join(dict.fromkeys(s.licence for s in spaces.values() if s.licence))
+    return WordSpace(name, matrix, tables, case, source=source, licence=licence)

@@ -22,7 +22,7 @@ Sentence means are kept as float32: 350,000 pairs of 300 columns take 0.8 GB.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,15 +33,18 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import sentence_pairs
 from pmeans.training.corpus import PairFile, Portion
+from pmeans.training.joined import side_by_side
+from pmeans.training.lexicon import vectors_of
 from pmeans.training.sentence_pairs import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
 from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
-from pmeans.types import Array, Floats, Ints, Progress
+from pmeans.types import Array, Floats, Progress
 
 BATCH = 128
 PATIENCE = 5
 LARGEST = 1e15
 """In magnitude, of a word vector's numbers: the square of a gradient stays within float32."""
+_ARRAYS = ("weights", "mean", "square")  # of a map, that its state consists of
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,8 @@ class Projection(Trainer):
         inputs = ", ".join(dict.fromkeys(space.name for space in spaces.values()))
         n_pairs = sum(len(corpus.parts["train"]) for corpus in corpora)
         source = f"tanh projection of {inputs} on {n_pairs:,} pairs; test retrieval {tested}"
-        return _mapped(self.name, spaces, maps, source)
+        mapped = [apply(maps[lang], space.matrix) for lang, space in spaces.items()]
+        return side_by_side(self.name, spaces, mapped, source)
 
     def _tested(self, pairs: SentencePairs, weights: Mapping[str, Floats]) -> str:
         """Tell the retrieval on the test lines, also by source: short sentences are easy."""
@@ -138,11 +142,10 @@ class Projection(Trainer):
         if kept := checkpoint.load():
             arrays, state = kept
             epoch, top, top_epoch = state["epoch"], state["top"], state["top_epoch"]
-            for lang in maps:
-                weights, mean, square, best[lang] = (
-                    arrays[f"{what}.{lang}"] for what in ("weights", "mean", "square", "best")
-                )
-                maps[lang] = TanhMap(weights, mean, square, state["steps"][lang])
+            for lang, each in maps.items():
+                best[lang], each.steps = arrays[f"best.{lang}"], state["steps"][lang]
+                for what in _ARRAYS:
+                    setattr(each, what, arrays[f"{what}.{lang}"])
         while epoch < self.epochs and epoch - top_epoch < PATIENCE:
             epoch += 1
             # A generator of its own for each epoch: what was interrupted goes on alike.
@@ -153,7 +156,12 @@ class Projection(Trainer):
             if score > top:
                 top, top_epoch = score, epoch
                 best = {lang: each.copy() for lang, each in now.items()}
-            _save(checkpoint, maps, best, epoch, top, top_epoch)
+            arrays = {f"best.{lang}": each for lang, each in best.items()}
+            for lang, each in maps.items():
+                arrays |= {f"{what}.{lang}": getattr(each, what) for what in _ARRAYS}
+            steps = {lang: each.steps for lang, each in maps.items()}
+            state = {"epoch": epoch, "top": top, "top_epoch": top_epoch, "steps": steps}
+            checkpoint.save(arrays, state)
             progress(
                 epoch / self.epochs,
                 f"epoch {epoch}: loss {loss:.4f}, dev retrieval {100 * score:.1f} %",
@@ -167,18 +175,22 @@ class Projection(Trainer):
         rng: np.random.Generator,
     ) -> float:
         """Take a step for every batch of every file, in random order; return the mean loss."""
-        batches = [
-            (corpus, rows, others)
-            for corpus in corpora
-            for rows, others in _batches(corpus.parts["train"], rng)
-        ]
+        batches = []
+        for corpus in corpora:
+            rows = corpus.parts["train"]
+            # Negatives are a permutation of their own, in which a row may meet itself, as in the
+            # paper.
+            order, others = rng.permutation(rows), rng.permutation(rows)
+            for low in range(0, len(rows), BATCH):
+                some = slice(low, low + BATCH)
+                batches.append((corpus, order[some], others[some]))
         total = 0.0
         for i in rng.permutation(len(batches)):
-            corpus, rows, others = batches[i]
+            corpus, rows, wrong = batches[i]
             first, second = maps[self.pivot], maps[corpus.lang]
             loss, d_first, d_second = gradients(
                 first.weights, second.weights,
-                corpus.first[rows], corpus.second[rows], corpus.second[others], self.dropout, rng,
+                corpus.first[rows], corpus.second[rows], corpus.second[wrong], self.dropout, rng,
             )  # fmt: skip
             first.step(d_first)
             second.step(d_second)
@@ -200,8 +212,7 @@ def _space_of(lang: str, spaces: Sequence[WordSpace], length: float | None) -> W
     for space in spaces:
         if lang not in space.tables:
             continue
-        table = space.tables[lang]
-        rows = space.rows(slice(table.start, table.start + len(table)))
+        rows = vectors_of(space, lang)
         if not max(rows.max(initial=0), -rows.min(initial=0)) <= LARGEST:  # also if it is NaN
             raise InputError(
                 f"the space {space.name!r} has numbers beyond {LARGEST:.0e} ({lang}), of which no "
@@ -210,48 +221,7 @@ def _space_of(lang: str, spaces: Sequence[WordSpace], length: float | None) -> W
         if length is not None:
             own = float(np.sqrt(np.einsum("ij,ij->i", rows, rows)).mean())
             rows = rows * np.float32(length / own if own else 1.0)
-        alone = {lang: replace(table, start=0)}
+        alone = {lang: replace(space.tables[lang], start=0)}
         return replace(space, matrix=rows, tables=alone, scale=None, subwords=None)
     has = "; ".join(f"{space.name} has {', '.join(space.languages)}" for space in spaces)
     raise LanguageError(f"no space to project has the language {lang!r}: {has}.")
-
-
-def _batches(rows: Ints, rng: np.random.Generator) -> Iterator[tuple[Ints, Ints]]:
-    """Shuffle rows into batches, each with as many rows for its negatives.
-
-    These are a permutation of their own, in which a row may meet itself, as in the paper.
-    """
-    order, others = rng.permutation(rows), rng.permutation(rows)
-    for low in range(0, len(rows), BATCH):
-        yield order[low : low + BATCH], others[low : low + BATCH]
-
-
-def _save(
-    checkpoint: Checkpoint,
-    maps: Mapping[str, TanhMap],
-    best: Mapping[str, Floats],
-    epoch: int,
-    top: float,
-    top_epoch: int,
-) -> None:
-    arrays: dict[str, Array] = {}
-    for lang, each in maps.items():
-        arrays[f"weights.{lang}"], arrays[f"best.{lang}"] = each.weights, best[lang]
-        arrays[f"mean.{lang}"], arrays[f"square.{lang}"] = each.mean, each.square
-    steps = {lang: each.steps for lang, each in maps.items()}
-    checkpoint.save(arrays, {"epoch": epoch, "top": top, "top_epoch": top_epoch, "steps": steps})
-
-
-def _mapped(
-    name: str, spaces: Mapping[str, WordSpace], weights: Mapping[str, Floats], source: str
-) -> WordSpace:
-    tables, start = {}, 0
-    for lang, space in spaces.items():
-        tables[lang] = replace(space.tables[lang], start=start)
-        start += len(space)
-    matrix = np.concatenate([apply(weights[lang], space.matrix) for lang, space in spaces.items()])
-    cases = {space.case for space in spaces.values()}
-    # Tries the word as it stands and in lower case, so that it finds what each space would.
-    case = cases.pop() if len(cases) == 1 else "cased-then-lower"
-    licence = "; ".join(dict.fromkeys(s.licence for s in spaces.values() if s.licence))
-    return WordSpace(name, matrix, tables, case, source=source, licence=licence)

@@ -8,9 +8,9 @@ import pytest
 from pmeans import open_space, save_space
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.training.cca import Cca, canonical
 from pmeans.training.corpus import PairFile
 from pmeans.training.lexicon import MappedLanguage
+from pmeans.training.word_map import Cca, canonical
 
 N, DIM = 60, 5
 

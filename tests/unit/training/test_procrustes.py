@@ -10,7 +10,7 @@ from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
 from pmeans.training.lexicon import MappedLanguage
-from pmeans.training.procrustes import Procrustes, fit, normalised
+from pmeans.training.word_map import Procrustes, fit, normalised
 
 N, DIM = 60, 5
 
