@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.random import Generator
 
 from pmeans.errors import ConfigError, InputError, LanguageError
 from pmeans.spaces.library import find_space
@@ -37,7 +38,7 @@ from pmeans.training.joined import side_by_side
 from pmeans.training.lexicon import vectors_of
 from pmeans.training.sentence_pairs import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
-from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
+from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer, digest
 from pmeans.types import Array, Floats, Progress
 
 BATCH = 128
@@ -112,15 +113,18 @@ class Projection(Trainer):
         mapped = [apply(maps[lang], space.matrix) for lang, space in spaces.items()]
         return side_by_side(self.name, spaces, mapped, source)
 
+    def _hits(self, pairs: SentencePairs, weights: Mapping[str, Floats], part: Portion) -> Array:
+        """Return which of the pivot's sentences have their translation nearest, within a part."""
+        rows = pairs.parts[part]
+        first = apply(weights[self.pivot], pairs.first[rows])
+        return retrieved(first, apply(weights[pairs.lang], pairs.second[rows]))
+
     def _tested(self, pairs: SentencePairs, weights: Mapping[str, Floats]) -> str:
         """Tell the retrieval on the test lines, also by source: short sentences are easy."""
-        hits = hits_of(pairs, weights, self.pivot, "test")
+        hits = self._hits(pairs, weights, "test")
         sources = pairs.sources[pairs.parts["test"]]
-        by_source = ", ".join(
-            f"{source} {100 * hits[sources == source].mean():.1f}"
-            for source in np.unique(sources)
-            if source
-        )
+        named = [source for source in np.unique(sources) if source]
+        by_source = ", ".join(f"{s} {100 * hits[sources == s].mean():.1f}" for s in named)
         total = f"{self.pivot}-{pairs.lang} {100 * hits.mean():.1f} %"
         return f"{total} ({by_source})" if by_source else total
 
@@ -133,7 +137,8 @@ class Projection(Trainer):
     ) -> dict[str, Floats]:
         """Return each language's weights of the best epoch."""
         settings = replace(self, spaces=("",), pairs=(PairFile("", self.pivot, ""),))
-        checkpoint = Checkpoint(path, (settings, [corpus.digest() for corpus in corpora]))
+        seen = [(c.lang, digest(c.first, c.second, *c.parts.values())) for c in corpora]
+        checkpoint = Checkpoint(path, (settings, seen))
         rng = np.random.default_rng(self.seed)
         dim = self.dim or spaces[self.pivot].dim
         maps = {lang: TanhMap.glorot(space.dim, dim, rng) for lang, space in spaces.items()}
@@ -151,7 +156,7 @@ class Projection(Trainer):
             # A generator of its own for each epoch: what was interrupted goes on alike.
             loss = self._epoch(corpora, maps, np.random.default_rng([self.seed, epoch]))
             now = {lang: each.weights for lang, each in maps.items()}
-            hits = [hits_of(corpus, now, self.pivot, "dev").mean() for corpus in corpora]
+            hits = [self._hits(corpus, now, "dev").mean() for corpus in corpora]
             score = float(np.mean(hits))
             if score > top:
                 top, top_epoch = score, epoch
@@ -162,28 +167,21 @@ class Projection(Trainer):
             steps = {lang: each.steps for lang, each in maps.items()}
             state = {"epoch": epoch, "top": top, "top_epoch": top_epoch, "steps": steps}
             checkpoint.save(arrays, state)
-            progress(
-                epoch / self.epochs,
-                f"epoch {epoch}: loss {loss:.4f}, dev retrieval {100 * score:.1f} %",
-            )
+            told = f"epoch {epoch}: loss {loss:.4f}, dev retrieval {100 * score:.1f} %"
+            progress(epoch / self.epochs, told)
         return best
 
     def _epoch(
-        self,
-        corpora: Sequence[SentencePairs],
-        maps: Mapping[str, TanhMap],
-        rng: np.random.Generator,
+        self, corpora: Sequence[SentencePairs], maps: Mapping[str, TanhMap], rng: Generator
     ) -> float:
         """Take a step for every batch of every file, in random order; return the mean loss."""
         batches = []
         for corpus in corpora:
             rows = corpus.parts["train"]
-            # Negatives are a permutation of their own, in which a row may meet itself, as in the
-            # paper.
+            # Negatives are an order of their own; a row may meet itself, as in the paper.
             order, others = rng.permutation(rows), rng.permutation(rows)
             for low in range(0, len(rows), BATCH):
-                some = slice(low, low + BATCH)
-                batches.append((corpus, order[some], others[some]))
+                batches.append((corpus, order[low : low + BATCH], others[low : low + BATCH]))
         total = 0.0
         for i in rng.permutation(len(batches)):
             corpus, rows, wrong = batches[i]
@@ -196,15 +194,6 @@ class Projection(Trainer):
             second.step(d_second)
             total += loss
         return total / len(batches)
-
-
-def hits_of(
-    pairs: SentencePairs, weights: Mapping[str, Floats], pivot: str, part: Portion
-) -> Array:
-    """Return which of the pivot's sentences have their translation nearest, within a part."""
-    rows = pairs.parts[part]
-    first = apply(weights[pivot], pairs.first[rows])
-    return retrieved(first, apply(weights[pairs.lang], pairs.second[rows]))
 
 
 def _space_of(lang: str, spaces: Sequence[WordSpace], length: float | None) -> WordSpace:

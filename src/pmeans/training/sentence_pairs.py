@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,32 +36,23 @@ class SentencePairs:
     sources: Array
     parts: Mapping[Portion, Ints]
 
-    def digest(self) -> str:
-        """Return a hash over everything that training sees."""
-        digest = hashlib.sha256(self.lang.encode())
-        digest.update(self.first.data)
-        digest.update(self.second.data)
-        for rows in self.parts.values():
-            digest.update(rows.data)
-        return digest.hexdigest()
-
 
 def load(file: PairFile, spaces: Mapping[str, WordSpace], seed: int) -> SentencePairs:
     """Read a file of pairs; the seed draws the pairs of a limit."""
     read = file.read(seed)
     pairs = [pair for part in read.values() for pair in part]
-    firsts, seconds = [pair.first for pair in pairs], [pair.second for pair in pairs]
-    first, knows_first = sentence_means(spaces[file.first], file.first, firsts)
-    second, knows_second = sentence_means(spaces[file.second], file.second, seconds)
+    here, there = spaces[file.first], spaces[file.second]
+    first, knows_first = sentence_means(here, file.first, [pair.first for pair in pairs])
+    second, knows_second = sentence_means(there, file.second, [pair.second for pair in pairs])
     known = knows_first & knows_second
     labels = np.repeat(list(read), [len(part) for part in read.values()])[known]
     parts = {part: np.flatnonzero(labels == part) for part in read}
     if known.sum() < FEWEST or not min(map(len, parts.values())):
         raise InputError(
             f"{file.path}: {known.sum()} of {len(pairs):,} pairs have known words on both sides; "
-            f"at least {FEWEST} of one source are needed. {spaces[file.first].name!r} knows words "
-            f"of {knows_first.sum():,} first sentences ({file.first}), "
-            f"{spaces[file.second].name!r} of {knows_second.sum():,} second ones ({file.second})."
+            f"at least {FEWEST} of one source are needed. {here.name!r} knows words of "
+            f"{knows_first.sum():,} first sentences ({file.first}), {there.name!r} of "
+            f"{knows_second.sum():,} second ones ({file.second})."
         )
     sources = np.array([pair.source for pair in pairs])[known]
     return SentencePairs(file.second, first[known], second[known], sources, parts)

@@ -24,7 +24,6 @@ slopes at the few cosines that cost something are a matrix of the same shape.
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,7 +35,7 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, WordPairFile, gather, morphological
 from pmeans.training.morphology import MORPHOLOGY
-from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
+from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer, digest
 from pmeans.types import Floats, Ints, Progress
 
 _FIRST_ACCOUNT = 0.1
@@ -109,7 +108,7 @@ class Specialiser(Trainer):
             np.concatenate([constraints.attract, constraints.repel]), return_inverse=True
         )
         pairs = np.split(number.reshape(-1, 2), [len(constraints.attract)])
-        state = Checkpoint(path, (self, self.name, _digest(vectors, touched, *pairs)))
+        state = Checkpoint(path, (self, digest(vectors, touched, *pairs)))
         vectors[touched] = self._fit(vectors[touched], pairs, progress, state)
         return replace(
             space,
@@ -124,17 +123,14 @@ class Specialiser(Trainer):
     def _fit(
         self, original: Floats, pairs: list[Ints], progress: Progress, state: Checkpoint
     ) -> Floats:
-        accounts = [np.full_like(original, _FIRST_ACCOUNT) for _ in pairs]
-        learning = _Learning(original, original.copy(), accounts, self)
-        first = 0
-        if kept := state.load():
-            arrays, values = kept
-            learning.vectors, first = arrays["vectors"], values["epochs"]
-            learning.accounts = [arrays["attract"], arrays["repel"]]
-        for epoch in range(first, self.epochs):
+        first_accounts = np.full_like(original, _FIRST_ACCOUNT)
+        start = {"vectors": original, "attract": first_accounts, "repel": first_accounts}
+        arrays, values = state.load() or ({n: a.copy() for n, a in start.items()}, {"epochs": 0})
+        accounts = [arrays["attract"], arrays["repel"]]
+        learning = _Learning(original, arrays["vectors"], accounts, self)
+        for epoch in range(values["epochs"], self.epochs):
             cost = learning.epoch(pairs, np.random.default_rng([self.seed, epoch]))
-            kept_arrays = dict(zip(("attract", "repel"), learning.accounts, strict=True))
-            state.save({"vectors": learning.vectors, **kept_arrays}, {"epochs": epoch + 1})
+            state.save(arrays, {"epochs": epoch + 1})  # changed in place
             progress((epoch + 1) / self.epochs, f"epoch {epoch + 1}, cost {cost:.4f} a word")
         return learning.vectors
 
@@ -187,22 +183,13 @@ class _Learning:
     how: Specialiser
 
     def epoch(self, pairs: list[Ints], rng: np.random.Generator) -> float:
-        """Pass over all pairs once, batches of both kinds in one random order.
-
-        Returns:
-            The mean cost of a word in a pair.
-        """
-        batches = [
-            (kind, batch)
-            for kind, some in enumerate(pairs)
-            if len(some)
-            for batch in np.array_split(
-                rng.permutation(some), max(1, round(len(some) / self.how.batch))
-            )
-        ]
-        total = 0.0
-        for i in rng.permutation(len(batches)).tolist():
-            total += self.step(*batches[i])
+        """Pass over all pairs, batches of both kinds mixed; return the mean cost of a word."""
+        batches: list[tuple[int, Ints]] = []
+        for kind, some in enumerate(pairs):
+            if len(some):
+                n = max(1, round(len(some) / self.how.batch))
+                batches += ((kind, each) for each in np.array_split(rng.permutation(some), n))
+        total = sum(self.step(*batches[i]) for i in rng.permutation(len(batches)).tolist())
         return total / (2 * sum(map(len, pairs)))
 
     def step(self, kind: int, batch: Ints) -> float:
@@ -255,10 +242,3 @@ def _lengths(rows: Floats) -> Floats:
     """Return what to divide rows by, (n, 1); a zero row stays as it is."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, np.float32(1))
-
-
-def _digest(*arrays: Floats | Ints) -> str:
-    sha = hashlib.sha256()
-    for array in arrays:
-        sha.update(np.ascontiguousarray(array).data)
-    return sha.hexdigest()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 
 from pmeans.types import Array, Floats
 
@@ -42,7 +43,7 @@ class TanhMap:
     steps: int = 0
 
     @classmethod
-    def glorot(cls, dim_in: int, dim_out: int, rng: np.random.Generator) -> TanhMap:
+    def glorot(cls, dim_in: int, dim_out: int, rng: Generator) -> TanhMap:
         """Draw W as Glorot does, evenly between ∓sqrt(6 / (dim_in + dim_out)); b is 0.1."""
         bound = math.sqrt(6 / (dim_in + dim_out))
         weights = np.full((dim_in + 1, dim_out), BIAS, dtype=np.float32)
@@ -64,13 +65,7 @@ def apply(weights: Floats, x: Floats) -> Floats:
 
 
 def gradients(
-    first: Floats,
-    second: Floats,
-    s: Floats,
-    t: Floats,
-    u: Floats,
-    dropout: Dropout,
-    rng: np.random.Generator,
+    first: Floats, second: Floats, s: Floats, t: Floats, u: Floats, dropout: Dropout, rng: Generator
 ) -> tuple[float, Floats, Floats]:
     """Return the mean loss of a batch, and its gradients in the two languages' weights.
 
@@ -88,7 +83,7 @@ def gradients(
     n = len(s)
     tu = np.concatenate([t, u])
     if dropout == "input":
-        s, tu = _half(s, rng), _half(tu, rng)
+        s, tu = (2 * x * _coins(x.shape, rng) for x in (s, tu))
     y_s, y_tu = apply(first, s), apply(second, tu)
     # What is kept needs no doubling: a cosine does not ask for the length.
     kept = _coins((n, len(first[0])), rng) if dropout == "output" else np.ones((1, 1), np.float32)
@@ -102,11 +97,8 @@ def gradients(
     d_s = active * (unit_u - unit_t - (cos_u - cos_t) * unit_s) / length_s
     d_t = active * (cos_t * unit_t - unit_s) / length_t
     d_u = active * (unit_s - cos_u * unit_u) / length_u
-    return (
-        float(loss.mean()),
-        _backward(s, y_s, d_s),
-        _backward(tu, y_tu, np.concatenate([d_t, d_u])),
-    )
+    d_tu = np.concatenate([d_t, d_u])
+    return float(loss.mean()), _backward(s, y_s, d_s), _backward(tu, y_tu, d_tu)
 
 
 def retrieved(first: Floats, second: Floats) -> Array:
@@ -119,11 +111,7 @@ def retrieved(first: Floats, second: Floats) -> Array:
     return np.concatenate(nearest) == np.arange(len(first))
 
 
-def _half(x: Floats, rng: np.random.Generator) -> Floats:
-    return 2 * x * _coins(x.shape, rng)
-
-
-def _coins(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+def _coins(shape: tuple[int, ...], rng: Generator) -> Floats:
     return rng.integers(0, 2, shape, dtype=np.bool_).astype(np.float32)
 
 

@@ -10,6 +10,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
+import numpy as np
+
 from pmeans.errors import StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
@@ -63,6 +65,14 @@ def within(progress: Progress, part: int, parts: int) -> Progress:
     return lambda share, words: progress((part + share) / parts, words)
 
 
+def digest(*arrays: Array) -> str:
+    """Return a hash over the content of arrays, for the identity of a `Checkpoint`."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
 class Checkpoint:
     """The state of a training, in one file that is replaced whole.
 
@@ -100,11 +110,6 @@ class Checkpoint:
         if self.path is not None:
             metadata = {"identity": self._identity, "state": json.dumps(dict(state))}
             write_tensors(self.path, dict(arrays), metadata)
-
-    def remove(self) -> None:
-        """Forget the state, once the result is kept elsewhere."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
 
 
 class Trainer(FromFiles, ABC):

@@ -14,7 +14,6 @@ for the others: an unknown word of any language is the mean of its n-grams' rows
 
 from __future__ import annotations
 
-import hashlib
 import re
 from abc import abstractmethod
 from array import array
@@ -31,7 +30,7 @@ from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_binary import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.training.trainer import Checkpoint, Trainer
+from pmeans.training.trainer import Checkpoint, Trainer, digest
 from pmeans.types import Array, Floats, Ids, Ints, Progress
 
 LONGEST = 256
@@ -279,7 +278,10 @@ def _run(
     checkpoint: Path | None,
 ) -> Floats:
     """Return the rows of words and, behind them, of buckets, (n_words + buckets, dim)."""
-    state = Checkpoint(checkpoint, _identity(corpus, settings, job.shuffle))
+    # A trainer is more than its settings: what it is called, and where its files lie.
+    values = [getattr(settings, each.name) for each in fields(Settings)]
+    seen = corpus.words, digest(corpus.ids, corpus.offsets)
+    state = Checkpoint(checkpoint, (values, job.shuffle, seen))
     kept = state.load()
     if kept is None:
         inputs, outputs = _first(len(corpus.counts), settings)
@@ -312,15 +314,6 @@ def _check_finite(vectors: Floats, settings: Settings) -> None:
             "the vectors left the range of float32: a word met the same few others too often. "
             f"Train with a smaller rate than {settings.rate}, or on more text."
         )
-
-
-def _identity(corpus: Corpus, settings: Settings, shuffle: bool) -> object:
-    # A trainer is more than its settings: what it is called, and where its files lie.
-    values = [getattr(settings, each.name) for each in fields(Settings)]
-    material = hashlib.sha256(repr(corpus.words).encode("utf-8", "surrogatepass"))
-    material.update(corpus.ids.tobytes())
-    material.update(corpus.offsets.tobytes())
-    return values, shuffle, material.hexdigest()
 
 
 def _first(n_words: int, settings: Settings) -> tuple[Floats, Floats]:

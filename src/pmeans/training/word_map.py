@@ -213,13 +213,8 @@ class Procrustes(WordMap):
     def _mapped(self, goal: Floats, others: list[Floats], pairs: Iterator[RowPairs]) -> list[Array]:
         if self.normalise:
             goal, *others = map(normalised, (goal, *others))
-        return [
-            goal,
-            *(
-                each @ self._fitted(each, goal, known)
-                for each, known in zip(others, pairs, strict=True)
-            ),
-        ]
+        both = zip(others, pairs, strict=True)
+        return [goal, *(vectors @ self._fitted(vectors, goal, known) for vectors, known in both)]
 
     def _fitted(self, vectors: Floats, goal: Floats, pairs: RowPairs) -> Floats:
         w = fit(vectors[pairs.other], goal[pairs.pivot], pairs.weights)
