@@ -65,6 +65,18 @@ class Bivcd(word2vec.SkipGram):
     texts: tuple[LanguageText, ...] = ()
 
     def _collect(self, collector: word2vec.Collector, progress: Progress) -> tuple[str, str]:
+        if not self.pairs:
+            raise InputError("pairs names no file; add a [[pairs]] with path, first and second.")
+        paired = dict.fromkeys(lang for file in self.pairs for lang in (file.first, file.second))
+        for lang in paired:
+            word2vec.check_language(lang)
+        for text in self.texts:
+            if text.lang not in paired:
+                raise InputError(
+                    f"{text.path} is text in {text.lang!r}, of which there are no pairs: its words "
+                    f"would lie beside those of {', '.join(sorted(paired))}, and not among them. "
+                    "Give pairs with that language, or leave the text out."
+                )
         used: set[str] = set()
         for file in self.pairs:
             progress(0.0, f"reading {Path(file.path).name}")
@@ -79,20 +91,5 @@ class Bivcd(word2vec.SkipGram):
         files = ", ".join(Path(file.path).name for file in self.pairs)
         named = ", ".join(sorted(used - {""}))
         texts = "".join(f", {Path(text.path).name}" for text in self.texts)
-        source = f"BIVCD on {files}" + (f" ({named})" if named else "") + texts
-        return source, f"{named or files}{texts}"
-
-    def _check(self) -> None:
-        if not self.pairs:
-            raise InputError("pairs names no file; add a [[pairs]] with path, first and second.")
-        for file in self.pairs:
-            word2vec.check_language(file.first)
-            word2vec.check_language(file.second)
-        paired = {lang for file in self.pairs for lang in (file.first, file.second)}
-        for text in self.texts:
-            if text.lang not in paired:
-                raise InputError(
-                    f"{text.path} is text in {text.lang!r}, of which there are no pairs: its words "
-                    f"would lie beside those of {', '.join(sorted(paired))}, and not among them. "
-                    "Give pairs with that language, or leave the text out."
-                )
+        shown = f"{files} ({named})" if named else files
+        return f"BIVCD on {shown}{texts}", f"{named or files}{texts}"

@@ -35,16 +35,14 @@ class FastText(word2vec.SkipGram):
     subsample: float = 1e-4
 
     def _collect(self, collector: word2vec.Collector, progress: Progress) -> tuple[str, str]:
+        word2vec.check_language(self.lang)
+        if not self.texts:
+            raise InputError("texts names no file; add a [[texts]] with a path.")
+        if not self.buckets:
+            raise InputError("buckets must be at least 1, not 0.")
         for file in self.texts:
             progress(0.0, f"reading {Path(file.path).name}")
             for sentence in file.sentences(self.lang, word2vec.LONGEST, self.limit):
                 collector.add([(self.lang, sentence)])
         files = ", ".join(Path(file.path).name for file in self.texts)
         return f"fastText on {files}", files
-
-    def _check(self) -> None:
-        word2vec.check_language(self.lang)
-        if not self.texts:
-            raise InputError("texts names no file; add a [[texts]] with a path.")
-        if not self.buckets:
-            raise InputError("buckets must be at least 1, not 0.")

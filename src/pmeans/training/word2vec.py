@@ -110,7 +110,7 @@ class Corpus:
 
 
 def check_language(lang: str) -> None:
-    """Refuse what is no language code."""
+    """Refuse what is not a language code."""
     if not re.fullmatch("[a-z]{2,3}", lang):
         raise InputError(f"{lang!r} is no language code (ISO 639), such as 'en' or 'de'.")
 
@@ -140,7 +140,6 @@ class Collector:
         """Return the corpus without words that occur less than ``min_count`` times."""
         ids = np.frombuffer(self._ids, dtype=np.int32) if self._ids else np.empty(0, np.int32)
         counts = np.bincount(ids, minlength=self._n_words)
-        new_id = np.full(self._n_words, -1, dtype=np.int32)
         words: dict[str, list[str]] = {}
         order: list[int] = []
         for lang, seen in self._seen.items():
@@ -155,6 +154,7 @@ class Collector:
                 f"{min_count} times, in {len(ids):,} words of text. Give more text, or a smaller "
                 "min_count."
             )
+        new_id = np.full(self._n_words, -1, dtype=np.int32)
         new_id[order] = np.arange(len(order), dtype=np.int32)
         kept = new_id[ids]
         sentence = np.repeat(np.arange(len(self._lengths)), self._lengths)[kept >= 0]
@@ -178,29 +178,23 @@ class SkipGram(Settings, Trainer):
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Train, from the beginning or from a checkpoint."""
-        self._check()
         collector = Collector()
         source, material = self._collect(collector, progress)
         corpus = collector.corpus(self.min_count, self.seed)
         vectors, subwords = train(
             corpus, self, shuffle=self.shuffle, progress=progress, checkpoint=checkpoint
         )
+        licence = self.licence or f"terms of its material: {material}"
         return WordSpace.from_words(
-            self.name,
-            corpus.words,
-            vectors,
-            subwords=subwords,
-            source=source,
-            licence=self.licence or f"terms of its material: {material}",
+            self.name, corpus.words, vectors, subwords=subwords, source=source, licence=licence
         )
 
     @abstractmethod
-    def _check(self) -> None:
-        """Refuse settings without material, before any is read."""
-
-    @abstractmethod
     def _collect(self, collector: Collector, progress: Progress) -> tuple[str, str]:
-        """Read all sentences; return what the space is made by, and the names of its material."""
+        """Read all sentences; return what the space is made by, and the names of its material.
+
+        Settings without material are refused before any is read.
+        """
 
 
 def _shuffled(ids: Ids, lengths: Ints, seed: int) -> tuple[Ids, Ints]:
@@ -214,18 +208,13 @@ def _shuffled(ids: Ids, lengths: Ints, seed: int) -> tuple[Ids, Ints]:
 
 
 def train(
-    corpus: Corpus,
-    settings: Settings,
-    *,
-    shuffle: bool,
-    progress: Progress,
-    checkpoint: Path | None,
+    corpus: Corpus, how: Settings, *, shuffle: bool, progress: Progress, checkpoint: Path | None
 ) -> tuple[Floats, Subwords | None]:
     """Train vectors, from the beginning or from a checkpoint.
 
     Args:
         corpus: The sentences.
-        settings: How.
+        how: The settings.
         shuffle: Whether the words of a sentence are put in another order in each epoch.
         progress: Told the share that is done.
         checkpoint: Where the state is kept at the end of every epoch, or more often in long ones.
@@ -237,93 +226,65 @@ def train(
     listed = [
         word.encode("utf-8", "surrogatepass") for words in corpus.words.values() for word in words
     ]
-    pieces, borders = _pieces(listed, settings) if settings.buckets else (None, None)
+    pieces, borders = _pieces(listed, how) if how.buckets else (None, None)
     coin, alias = alias_table(corpus.counts**0.75)
     job = SkipGramJob(
-        ids=corpus.ids,
-        offsets=corpus.offsets,
-        keep=_kept(corpus.counts, settings.subsample),
-        coin=coin,
-        alias=alias,
-        window=settings.window,
-        negatives=settings.negatives,
-        epochs=settings.epochs,
-        rate=settings.rate,
-        last_rate=min(_LAST_RATE, settings.rate),
-        seed=settings.seed,
-        shuffle=shuffle,
-        pieces=pieces,
-        borders=borders,
-    )
-    rows = _run(job, corpus, settings, progress, checkpoint)
-    if not settings.buckets:
+        ids=corpus.ids, offsets=corpus.offsets, keep=_kept(corpus.counts, how.subsample),
+        coin=coin, alias=alias, window=how.window, negatives=how.negatives, epochs=how.epochs,
+        rate=how.rate, last_rate=min(_LAST_RATE, how.rate), seed=how.seed, shuffle=shuffle,
+        pieces=pieces, borders=borders,
+    )  # fmt: skip
+    # A trainer is more than its settings: what it is called, and where its files lie.
+    values = [getattr(how, each.name) for each in fields(Settings)]
+    seen = corpus.words, digest(corpus.ids, corpus.offsets)
+    rows = _run(job, how, progress, Checkpoint(checkpoint, (values, shuffle, seen)))
+    if not how.buckets:
         return rows, None
     vectors, ngrams = rows[: len(listed)].copy(), rows[len(listed) :].copy()
-    compose_known(listed, vectors, ngrams, settings.minn, settings.maxn)
-    return vectors, Subwords(ngrams, settings.minn, settings.maxn)
+    compose_known(listed, vectors, ngrams, how.minn, how.maxn)
+    return vectors, Subwords(ngrams, how.minn, how.maxn)
 
 
-def _pieces(listed: list[bytes], settings: Settings) -> tuple[Ids, Ints]:
-    """Return the rows of every word: its own, and behind all words those of its n-grams."""
-    buckets, ends = ngram_buckets(listed, settings.buckets, settings.minn, settings.maxn)
+def _pieces(listed: list[bytes], how: Settings) -> tuple[Ids, Ints]:
+    """Return the rows of every word: its own, and after all words those of its n-grams."""
+    buckets, ends = ngram_buckets(listed, how.buckets, how.minn, how.maxn)
     pieces = np.insert(buckets + len(listed), ends[:-1], np.arange(len(listed)))
     return pieces.astype(np.int32), ends + np.arange(len(listed) + 1)
 
 
-def _run(
-    job: SkipGramJob,
-    corpus: Corpus,
-    settings: Settings,
-    progress: Progress,
-    checkpoint: Path | None,
-) -> Floats:
-    """Return the rows of words and, behind them, of buckets, (n_words + buckets, dim)."""
-    # A trainer is more than its settings: what it is called, and where its files lie.
-    values = [getattr(settings, each.name) for each in fields(Settings)]
-    seen = corpus.words, digest(corpus.ids, corpus.offsets)
-    state = Checkpoint(checkpoint, (values, job.shuffle, seen))
-    kept = state.load()
-    if kept is None:
-        inputs, outputs = _first(len(corpus.counts), settings)
-        epoch = sentence = 0
-    else:
-        inputs, outputs = kept[0]["inputs"], kept[0]["outputs"]
-        epoch, sentence = kept[1]["epoch"], kept[1]["sentence"]
-    n_tokens, n_sentences = len(corpus.ids), len(corpus.offsets) - 1
-    saved = int(corpus.offsets[sentence])
-    while epoch < settings.epochs:
-        target = corpus.offsets[sentence] + _BLOCK_TOKENS
-        end = min(n_sentences, int(np.searchsorted(corpus.offsets, target)))
-        kernels.train_skipgram(job, inputs, outputs, epoch, sentence, end, settings.threads)
-        sentence = end
-        done = int(corpus.offsets[end])
-        progress((epoch + done / n_tokens) / settings.epochs, f"epoch {epoch + 1}")
-        if end == n_sentences:
+def _run(job: SkipGramJob, how: Settings, progress: Progress, state: Checkpoint) -> Floats:
+    """Return the rows of words and, after them, of buckets, (n_words + buckets, dim)."""
+    arrays, at = state.load() or (_first(len(job.keep), how), {"epoch": 0, "sentence": 0})
+    epoch, sentence = at["epoch"], at["sentence"]
+    inputs, offsets = arrays["inputs"], job.offsets
+    saved = int(offsets[sentence])
+    while epoch < how.epochs:
+        end = int(np.searchsorted(offsets, offsets[sentence] + _BLOCK_TOKENS))
+        end = min(len(offsets) - 1, end)
+        kernels.train_skipgram(job, inputs, arrays["outputs"], epoch, sentence, end, how.threads)
+        sentence, done = end, int(offsets[end])
+        progress((epoch + done / len(job.ids)) / how.epochs, f"epoch {epoch + 1}")
+        if end == len(offsets) - 1:
             epoch, sentence, done = epoch + 1, 0, 0
         if sentence == 0 or done - saved >= _CHECKPOINT_TOKENS:
             saved = done
-            _check_finite(inputs, settings)
-            arrays = {"inputs": inputs, "outputs": outputs}
+            if not np.isfinite(inputs).all():
+                raise InputError(
+                    "the vectors left the range of float32: a word met the same few others too "
+                    f"often. Train with a smaller rate than {how.rate}, or on more text."
+                )
             state.save(arrays, {"epoch": epoch, "sentence": sentence})
-    return np.ascontiguousarray(inputs[:, : settings.dim])
+    return np.ascontiguousarray(inputs[:, : how.dim])
 
 
-def _check_finite(vectors: Floats, settings: Settings) -> None:
-    if not np.isfinite(vectors).all():
-        raise InputError(
-            "the vectors left the range of float32: a word met the same few others too often. "
-            f"Train with a smaller rate than {settings.rate}, or on more text."
-        )
-
-
-def _first(n_words: int, settings: Settings) -> tuple[Floats, Floats]:
+def _first(n_words: int, how: Settings) -> dict[str, Array]:
     """Return word2vec's first matrices, padded with columns of zeros that stay zeros."""
-    n_rows = n_words + settings.buckets
-    dim, width = settings.dim, -(-settings.dim // BLOCK) * BLOCK
+    n_rows = n_words + how.buckets
+    width = -(-how.dim // BLOCK) * BLOCK
     inputs = np.zeros((n_rows, width), dtype=np.float32)
-    drawn = np.random.default_rng(settings.seed).random((n_rows, dim), dtype=np.float32)
-    inputs[:, :dim] = (drawn - np.float32(0.5)) / np.float32(dim)
-    return inputs, np.zeros((n_words, width), dtype=np.float32)
+    drawn = np.random.default_rng(how.seed).random((n_rows, how.dim), dtype=np.float32)
+    inputs[:, : how.dim] = (drawn - np.float32(0.5)) / np.float32(how.dim)
+    return {"inputs": inputs, "outputs": np.zeros((n_words, width), dtype=np.float32)}
 
 
 def _kept(counts: Ints, threshold: float) -> Array:
