@@ -7,8 +7,9 @@ from pairs of sentences by way of the aligner. Whatever their origin, they end a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +24,8 @@ from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile
-from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef
-from pmeans.types import Array, Progress
+from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef, within
+from pmeans.types import Array, Ints, Progress
 
 ITERATIONS = 5
 RAREST = 2
@@ -37,6 +38,12 @@ class WordPairs(NamedTuple):
     first: list[str]
     second: list[str]
     weights: Array
+
+    @classmethod
+    def joined(cls, listed: Sequence[WordPairs]) -> WordPairs:
+        """Return the pairs of several lists, one list after the other."""
+        firsts, seconds, weights = zip(*listed, strict=True)
+        return cls([*chain(*firsts)], [*chain(*seconds)], np.concatenate(weights))
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,7 @@ class MappedLanguage(FromFiles):
             found.append(aligned_words(self.text, (pivot, self.lang), state, progress))
         if not found:
             raise InputError(f"nothing to learn {self.lang!r} from: name 'files' or a 'text'.")
-        return WordPairs(
-            [word for pairs in found for word in pairs.first],
-            [word for pairs in found for word in pairs.second],
-            np.concatenate([pairs.weights for pairs in found]),
-        )
+        return WordPairs.joined(found)
 
 
 class AlignerState:
@@ -79,19 +82,23 @@ class AlignerState:
         self._checkpoint = Checkpoint(path, (trainer, digests))
         self._arrays, self._finished = self._checkpoint.load() or ({}, {})
 
-    def run(
-        self, name: str, alignment: aligner.WordAlignment, advance: Callable[[int], None]
-    ) -> None:
-        """Bring one direction to `ITERATIONS`, from where it stood."""
+    def links(
+        self, lang: str, direction: str, sides: Sequence[aligner.Sentences], progress: Progress
+    ) -> Ints:
+        """Align one direction, from where it stood; return the best source of each target."""
+        name = f"{lang}.{direction}"
+        alignment = aligner.WordAlignment(*sides)
         if name in self._arrays:
             alignment.probabilities = self._arrays[name]
 
         def keep(finished: int, probabilities: Array) -> None:
             self._arrays[name], self._finished[name] = probabilities, finished
             self._checkpoint.save(self._arrays, self._finished)
-            advance(finished)
+            told = f"aligning {lang} {direction}, {finished} of {ITERATIONS}"
+            progress(finished / ITERATIONS, told)
 
         alignment.run(ITERATIONS, keep, self._finished.get(name, 0))
+        return alignment.best()
 
 
 def read_dictionary(path: str | Path) -> WordPairs:
@@ -130,20 +137,12 @@ def aligned_words(
             f"{langs[1]!r} are to be aligned."
         )
     texts = file.read()["train"] if pairs is None else pairs
-    sides, vocabularies = zip(*(_side(texts, i, lang) for i, lang in enumerate(langs)), strict=True)
-    links = []
-    for i, direction in enumerate(("forward", "backward")):
-
-        def advance(finished: int, done: int = i, direction: str = direction) -> None:
-            share = (done + finished / ITERATIONS) / 2
-            progress(share, f"aligning {langs[1]} {direction}, {finished} of {ITERATIONS}")
-
-        # One after the other: the links of both at once would take twice the memory.
-        alignment = aligner.WordAlignment(sides[i], sides[1 - i])
-        state.run(f"{langs[1]}.{direction}", alignment, advance)
-        links.append(alignment.best())
-        del alignment
-    first, second, counts = aligner.mutual(sides[0], sides[1], links[0], links[1])
+    one, first_words = _side([pair.first for pair in texts], langs[0])
+    two, second_words = _side([pair.second for pair in texts], langs[1])
+    # One after the other: the links of both at once would take twice the memory.
+    forward = state.links(langs[1], "forward", (one, two), within(progress, 0, 2))
+    backward = state.links(langs[1], "backward", (two, one), within(progress, 1, 2))
+    first, second, counts = aligner.mutual(one, two, forward, backward)
     often = np.flatnonzero(counts >= RAREST)
     if not len(often):
         raise InputError(
@@ -151,17 +150,17 @@ def aligned_words(
             "sentences; more text is needed."
         )
     return WordPairs(
-        [vocabularies[0][i] for i in first[often].tolist()],
-        [vocabularies[1][i] for i in second[often].tolist()],
+        [first_words[i] for i in first[often].tolist()],
+        [second_words[i] for i in second[often].tolist()],
         counts[often].astype(np.float64),
     )
 
 
-def _side(texts: Sequence[Pair], which: int, lang: str) -> tuple[aligner.Sentences, list[str]]:
+def _side(texts: list[str], lang: str) -> tuple[aligner.Sentences, list[str]]:
     """Number the words of one side from 1 on; 0 is NULL."""
-    lowered = [(pair.first, pair.second)[which].lower() for pair in texts]
     # In a table without words all are unknown, and numbered as they appear.
     nothing = index.word_table([])
+    lowered = [text.lower() for text in texts]
     (found,) = kernels.lookup(lowered, [(nothing, "lower", 0)], splitting("words", lang))
     return aligner.Sentences(found.ids + np.int32(1), found.offsets), ["", *found.unknown_words]
 

@@ -37,7 +37,7 @@ from pmeans.kernels import index
 from pmeans.output import unit_rows
 from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
-from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.trainer import SpaceRef, Trainer
 from pmeans.types import Array, Floats, Progress
@@ -52,12 +52,12 @@ class Affine(NamedTuple):
     Attributes:
         mean: (dim,) float64.
         matrix: (dim, n_columns) float64.
-        offset: (n_columns,) float64.
+        offset: (n_columns,) float64, or a number for all columns.
     """
 
     mean: Array
     matrix: Array
-    offset: Array
+    offset: Array | float = 0.0
 
     def __call__(self, rows: Array) -> Floats:
         """Map rows, (n, dim) to (n, n_columns) float32."""
@@ -68,17 +68,11 @@ class Affine(NamedTuple):
         return mapped
 
 
-def centre(rows: Array) -> Affine:
-    """Fit the map that takes the mean away."""
-    mean, _ = _moments(rows)
-    return _linear(mean, np.eye(len(mean)))
-
-
 def remove_top(rows: Array, k: int) -> Affine:
     """Fit the map that takes the mean and the ``k`` largest directions away."""
     mean, covariance = _moments(rows)
     top = _directions(covariance)[1][:, :k]
-    return _linear(mean, np.eye(len(mean)) - top @ top.T)
+    return Affine(mean, np.eye(len(mean)) - top @ top.T)
 
 
 def whiten(rows: Array) -> Affine:
@@ -90,18 +84,13 @@ def whiten(rows: Array) -> Affine:
     variances, directions = _directions(covariance)
     present = variances > _FLAT * variances[0]
     directions = directions[:, present]
-    return _linear(mean, (directions / np.sqrt(variances[present])) @ directions.T)
+    return Affine(mean, (directions / np.sqrt(variances[present])) @ directions.T)
 
 
 def pca(rows: Array, k: int) -> Affine:
     """Fit the map onto the ``k`` directions of largest variance, the largest first."""
     mean, covariance = _moments(rows)
-    return _linear(mean, _directions(covariance)[1][:, :k])
-
-
-def scaled(rows: Array, k: int) -> Affine:
-    """Return the map that makes rows ``k`` times as long."""
-    return _linear(np.zeros(rows.shape[1]), k * np.eye(rows.shape[1]))
+    return Affine(mean, _directions(covariance)[1][:, :k])
 
 
 def ridge(rows: Array, targets: Array, strength: float) -> Affine:
@@ -121,11 +110,20 @@ def ridge(rows: Array, targets: Array, strength: float) -> Affine:
     return Affine(mean, matrix, offset)
 
 
+_FITS: dict[str, Callable[[Array, int], Affine]] = {
+    "centre": remove_top,  # of 0 directions
+    "remove-top": remove_top,
+    "whiten": lambda rows, _: whiten(rows),
+    "scale": lambda rows, k: Affine(np.zeros(rows.shape[1]), k * np.eye(rows.shape[1])),
+    "pca": pca,
+}
+
+
 def fill(space: WordSpace, other: WordSpace, strength: float = 0.01) -> WordSpace:
     """Give a space the words that only another space has.
 
     For each language in both, a `ridge` map from the other space is fitted on the shared words
-    and applied to the words that are missing; they come behind the language's own. Words of the
+    and applied to the words that are missing; they come after the language's own. Words of the
     other space that this one would never look up, cased ones in a lower-case space, are passed
     over.
     """
@@ -138,8 +136,7 @@ def fill(space: WordSpace, other: WordSpace, strength: float = 0.01) -> WordSpac
     words: dict[str, list[str]] = {}
     made = [np.empty((0, space.dim), dtype=np.float32)]
     for lang in shared:
-        table = other.tables[lang]
-        spelled = list(other.words(lang))
+        start, spelled = other.tables[lang].start, list(other.words(lang))
         here = index.find(space.tables[lang], spelled)
         both = np.flatnonzero(here >= 0)
         if len(both) <= other.dim:
@@ -148,10 +145,11 @@ def fill(space: WordSpace, other: WordSpace, strength: float = 0.01) -> WordSpac
                 f"{other.dim} columns needs more than {other.dim}. Take a larger space."
             )
         to_rows = space.rows(space.tables[lang].start + here[both])
-        fitted = ridge(other.rows(table.start + both), to_rows, strength)
-        found = [i for i in np.flatnonzero(here < 0) if _reachable(spelled[i], space)]
+        fitted = ridge(other.rows(start + both), to_rows, strength)
+        new = np.flatnonzero(here < 0).tolist()
+        found = [i for i in new if space.case != "lower" or spelled[i] == spelled[i].lower()]
         words[lang] = [spelled[i] for i in found]
-        made.append(fitted(other.rows(table.start + np.array(found, dtype=np.int64))))
+        made.append(fitted(other.rows(start + np.array(found, dtype=np.int64))))
     # The same subwords on both sides: the merged space keeps them.
     added = WordSpace.from_words(
         other.name, words, np.concatenate(made), case=space.case, subwords=space.subwords,
@@ -181,20 +179,22 @@ def transform(space: WordSpace, steps: Sequence[str], *, by_language: bool = Fal
             rows, subwords = unit_rows(rows), None
             continue
         apart = by_language and name != "pca" and len(space.tables) > 1
-        parts = [slice(t.start, t.start + len(t)) for t in space.tables.values()]
+        borders = [table.start for table in space.tables.values()][1:] if apart else []
         mapped = []
-        for part in parts if apart else [slice(None)]:
-            n, dim = rows[part].shape
+        for part in np.split(rows, borders):
+            n, dim = part.shape
             if name != "scale" and (n <= k or n < 2 or k > dim):
                 raise InputError(
                     f"step {step!r} is too much for {n} vectors of {dim} "
                     f"columns in {space.name!r}; take a larger space or leave the step out."
                 )
-            fitted = _FITS[name](rows[part], k)
-            mapped.append(fitted(rows[part]))
+            fitted = _FITS[name](part, k)
+            mapped.append(fitted(part))
         rows = np.concatenate(mapped)
         if subwords is not None:
-            subwords = None if apart else _mapped(subwords, fitted)
+            # The mean of mapped n-grams is the mapped mean of n-grams.
+            ngrams = fitted(subwords.vectors)
+            subwords = None if apart else replace(subwords, ngrams=ngrams, scale=None)
     return replace(space, matrix=rows, scale=None, subwords=subwords, path="")
 
 
@@ -251,19 +251,6 @@ class Repair(Trainer):
         return edit.quantise(edit.rename(space, self.name), self.precision)
 
 
-_FITS: dict[str, Callable[[Array, int], Affine]] = {
-    "centre": lambda rows, _: centre(rows),
-    "remove-top": remove_top,
-    "whiten": lambda rows, _: whiten(rows),
-    "scale": scaled,
-    "pca": pca,
-}
-
-
-def _linear(mean: Array, matrix: Array) -> Affine:
-    return Affine(mean, matrix, np.zeros(matrix.shape[1]))
-
-
 def _moments(rows: Array) -> tuple[Array, Array]:
     """Return mean (dim,) and covariance (dim, dim) in float64, in little memory."""
     mean = rows.mean(axis=0, dtype=np.float64)
@@ -281,12 +268,3 @@ def _directions(covariance: Array) -> tuple[Array, Array]:
     # An eigenvector's sign is arbitrary: its largest number is made positive.
     largest = directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))]
     return variances, directions * np.where(largest < 0, -1, 1)
-
-
-def _reachable(word: str, space: WordSpace) -> bool:
-    return space.case != "lower" or word == word.lower()
-
-
-def _mapped(subwords: Subwords, fitted: Affine) -> Subwords:
-    # The mean of mapped n-grams is the mapped mean of n-grams.
-    return replace(subwords, ngrams=fitted(subwords.vectors), scale=None)

@@ -97,12 +97,7 @@ def translations(files: Sequence[str], aligned: WordPairs | None, *, shared: boo
         listed.append(aligned)
     if not shared:
         return _counted_once(listed)
-    listed = [_shares(pairs) for pairs in listed]
-    return WordPairs(
-        [word for pairs in listed for word in pairs.first],
-        [word for pairs in listed for word in pairs.second],
-        np.concatenate([pairs.weights for pairs in listed]),
-    )
+    return WordPairs.joined([_shares(pairs) for pairs in listed])
 
 
 def project(
@@ -128,40 +123,39 @@ def project(
             f"none of the {len(rows):,} translations is a word of {space.name!r} "
             f"({pivot}). Are the columns the other way round?"
         )
-    words: dict[str, int] = {}
-    ids = [
-        words.setdefault(word.lower() if space.case == "lower" else word, len(words))
-        for word in (pairs.second[i] for i in kept.tolist())
-    ]
+    spelled = [pairs.second[i] for i in kept.tolist()]
+    words, owners = _numbered([w.lower() for w in spelled] if space.case == "lower" else spelled)
     rows, weights = rows[kept] - space.tables[pivot].start, pairs.weights[kept]
     if by_rank:
         weights = weights / (rows + 1)
-    owners = np.array(ids, dtype=np.int64)
-    return list(words), _means(vectors_of(space, pivot), owners, rows, weights, len(words))
+    return words, _means(vectors_of(space, pivot), owners, rows, weights)
 
 
 def _counted_once(listed: list[WordPairs]) -> WordPairs:
     """Return every pair of words once, with weight 1."""
-    pairs = list(
-        dict.fromkeys(pair for each in listed for pair in zip(each.first, each.second, strict=True))
-    )
+    pairs = dict.fromkeys(pair for each in listed for pair in zip(*each[:2], strict=True))
     return WordPairs([a for a, _ in pairs], [b for _, b in pairs], np.ones(len(pairs)))
 
 
 def _shares(pairs: WordPairs) -> WordPairs:
     """Let the weights of each second word's pairs add up to 1."""
-    ids: dict[str, int] = {}
-    owner = np.array([ids.setdefault(word, len(ids)) for word in pairs.second], dtype=np.int64)
-    totals = np.bincount(owner, pairs.weights, minlength=len(ids))
-    return pairs._replace(weights=pairs.weights / totals[owner])
+    _, owners = _numbered(pairs.second)
+    return pairs._replace(weights=pairs.weights / np.bincount(owners, pairs.weights)[owners])
 
 
-def _means(vectors: Floats, ids: Ints, rows: Ints, weights: Array, n: int) -> Floats:
-    """Return the weighted mean of each word's rows, (n, dim)."""
-    order = np.argsort(ids, kind="stable")
-    ids, rows, weights = ids[order], rows[order], weights[order]
-    starts = np.flatnonzero(np.diff(ids, prepend=-1))
-    means = np.empty((n, vectors.shape[1]), dtype=np.float32)
+def _numbered(words: list[str]) -> tuple[list[str], Ints]:
+    """Return the distinct words in order of appearance, and the number of each word, (n,)."""
+    numbers: dict[str, int] = {}
+    owners = [numbers.setdefault(word, len(numbers)) for word in words]
+    return list(numbers), np.array(owners, dtype=np.int64)
+
+
+def _means(vectors: Floats, owners: Ints, rows: Ints, weights: Array) -> Floats:
+    """Return the weighted mean of each owner's rows, (n_owners, dim)."""
+    order = np.argsort(owners, kind="stable")
+    owners, rows, weights = owners[order], rows[order], weights[order]
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    means = np.empty((len(starts), vectors.shape[1]), dtype=np.float32)
     totals = np.add.reduceat(weights, starts)
     # Column by column, as a table of all pairs would be many times larger than the space.
     for column in range(vectors.shape[1]):
