@@ -1,31 +1,8 @@
 """Build files: from word spaces and text to a finished encoder, small enough to ship.
 
-A build file is a recipe, how each of its spaces is packed, and what is fitted::
-
-    name = "default"
-    tokenizer = "words"
-    card = "default.md"
-
-    [[parts]]
-    space = "spaces/bivcd.toml"
-    powers = [-inf, 1, inf]
-    words = 30_000
-    precision = "int8"
-
-    [[texts]]
-    path = "pairs.en-de.tsv.gz"
-    first = "en"
-    second = "de"
-
-    [align]
-    method = "cca"
-    rank = 200
-    precision = "int8"
-
-    [[materials]]
-    name = "tatoeba"
-    licence = "CC BY 2.0"
-    use = "pairs of sentences"
+A build file is a recipe, how each of its spaces is packed (``words``, ``precision``), and what is
+fitted: ``[[texts]]`` to fit on, an ``[align]`` table, and ``[[materials]]`` for the model card.
+``recipes/default.toml`` is one.
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
 these are what they will be used with. A part's space may be a trainer file, whose space is made
@@ -35,6 +12,7 @@ first. The same files give the same bytes.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,7 +22,6 @@ import numpy as np
 from pmeans import config, models
 from pmeans.align_fit import Fit
 from pmeans.building.card import Material, render
-from pmeans.building.fitting import fit_on_pairs
 from pmeans.building.graph import Graph, one_thread
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
@@ -195,36 +172,59 @@ class Build(FromFiles):
 
     def _sentences(self) -> dict[str, list[str]]:
         """Return the sentences of every language that words are counted in."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, list[str]] = defaultdict(list)
         if any(part.words for part in self.parts):
             for file in self.texts:
-                pairs = file.read()["train"]
-                found.setdefault(file.first, []).extend(pair.first for pair in pairs)
-                found.setdefault(file.second, []).extend(pair.second for pair in pairs)
+                for pair in file.read()["train"]:
+                    found[file.first].append(pair.first)
+                    found[file.second].append(pair.second)
         return found
 
     def _packed(
-        self, space: WordSpace, part: PackedPart, sentences: Mapping[str, Sequence[str]]
+        self, space: WordSpace, part: PackedPart, sentences: Mapping[str, list[str]]
     ) -> WordSpace:
         if part.words is not None:
-            space = edit.prune(
-                space,
-                {
-                    lang: self._commonest(space, lang, part.words, sentences.get(lang, ()))
-                    for lang in space.tables
-                },
-            )
+            kept = {}
+            for lang in space.tables:
+                # A space made by dictionary stands in the dictionary's order. Of words that are
+                # equally common the first stay, which in most spaces are the commoner ones of a
+                # larger text.
+                words, way = list(space.words(lang)), splitting(self.tokenizer, lang)
+                counted = edit.count_words(space, sentences.get(lang, ()), lang, way)
+                order = np.argsort([-counted.get(word, 0) for word in words], kind="stable")
+                kept[lang] = [words[i] for i in order[: part.words].tolist()]
+            space = edit.prune(space, kept)
         return edit.quantise(space, part.precision) if part.precision else space
 
-    def _commonest(
-        self, space: WordSpace, lang: str, n: int, sentences: Sequence[str]
-    ) -> list[str]:
-        # A space made by dictionary stands in the dictionary's order. Of words that are equally
-        # common the first stay, which in most spaces are the commoner ones of a larger text.
-        words = list(space.words(lang))
-        counted = edit.count_words(space, sentences, lang, splitting(self.tokenizer, lang))
-        order = np.argsort([-counted.get(word, 0) for word in words], kind="stable")
-        return [words[i] for i in order[:n].tolist()]
+
+def fit_on_pairs(
+    encoder: PowerMeanEncoder, files: Sequence[PairFile], align: Fit | None = None
+) -> PowerMeanEncoder:
+    """Fit the z-norm of every language, and the maps into one space.
+
+    Both are of languages and not of tasks, so text of any kind will do.
+
+    Args:
+        encoder: With a z-norm per language that is not fitted yet.
+        files: Their training pairs are used. All have the same first language, the pivot.
+        align: How the languages are mapped; None leaves them as they are.
+    """
+    pivot = files[0].first
+    if any(file.first != pivot for file in files):
+        raise ConfigError(
+            f"all files of pairs must have the same first language: {files[0].path} has {pivot!r}."
+        )
+    pairs = {file.second: file.read()["train"] for file in files}
+    firsts = [pair.first for found in pairs.values() for pair in found]
+    encoder = encoder.fit_znorm(firsts, lang=pivot)
+    for lang, found in pairs.items():
+        encoder = encoder.fit_znorm([pair.second for pair in found], lang=lang)
+    if align is None:
+        return encoder
+    sides = {lang: ((pair.first, pair.second) for pair in found) for lang, found in pairs.items()}
+    return encoder.fit_alignment(
+        sides, pivot=pivot, method=align.method, penalty=align.penalty, rank=align.rank
+    )
 
 
 def _checksums(folder: Path) -> str:

@@ -10,7 +10,6 @@ is, to the bit, so that vectors and classifiers made with it stay valid.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +33,6 @@ LINKS = 8_000_000
 and memory. Of more, the shortest pairs are taken, in which there is least to confuse."""
 MAPPED = 100_000
 """Pairs that the map is fitted on. Of more, so many are drawn at random, always the same ones."""
-_SENTENCES = 4096
 
 
 @dataclass(frozen=True)
@@ -128,11 +126,7 @@ class NewLanguage:
     def _check_text(self, encoder: PowerMeanEncoder, sentences: list[str]) -> None:
         way = splitting(encoder.recipe.tokenizer, self.lang)
         for space in encoder.spaces.values():
-            known = (
-                edit.count_words(space, sentences[low : low + _SENTENCES], self.lang, way)
-                for low in range(0, len(sentences), _SENTENCES)
-            )
-            if all(map(_is_sign, chain.from_iterable(known))):
+            if all(map(_is_sign, edit.count_words(space, sentences, self.lang, way))):
                 raise InputError(
                     f"none of the words learned for {self.lang!r} in {space.name!r} occurs in the "
                     f"{len(sentences):,} sentences to fit its z-norm on. Is their language the "
@@ -142,15 +136,10 @@ class NewLanguage:
     def _translations(self, paired: list[Pair], progress: Progress) -> WordPairs:
         if self.pairs is None:
             return translations(self.dictionaries, None, shared=False)
-        state = AlignerState(None, self, [])
-        langs = (self.pivot, self.lang)
         aligned = aligned_words(
-            self.pairs,
-            langs,
-            state,
-            lambda share, text: progress(0.8 * share, text),
-            shortest(paired, LINKS),
-        )
+            self.pairs, (self.pivot, self.lang), AlignerState(None, self, []),
+            lambda share, text: progress(0.8 * share, text), shortest(paired, LINKS),
+        )  # fmt: skip
         return translations(self.dictionaries, aligned, shared=True)
 
     def _with_words(self, space: WordSpace, pairs: WordPairs) -> WordSpace:
@@ -162,13 +151,10 @@ class NewLanguage:
         signs = [word for word in filter(_is_sign, space.words(self.pivot)) if word not in seen]
         same = space.rows(space.find(signs, self.pivot))
         added = WordSpace.from_words(
-            space.name,
-            {self.lang: [*words, *signs]},
-            np.concatenate([vectors, same]),
-            case=space.case,
-            subwords=space.subwords,
+            space.name, {self.lang: [*words, *signs]}, np.concatenate([vectors, same]),
+            case=space.case, subwords=space.subwords,
             source=f"{self.lang} from {self.pivot} by {', '.join(self._files())}",
-        )
+        )  # fmt: skip
         precision = space.matrix.dtype.name
         return edit.merge([space, edit.quantise(added, precision)], space.name)  # type: ignore[arg-type]
 
@@ -188,9 +174,9 @@ class NewLanguage:
         """Return the card's section on the language."""
         words = [f"{len(s.table(self.lang)):,} in {s.name}" for s in encoder.spaces.values()]
         files = [*self._files(), *([Path(self.text).name] if self.text else [])]
+        means = f"means of the vectors of their translations in {self.pivot}"
         lines = [
-            f"- Words: {', '.join(words)}; means of the vectors of their translations in "
-            f"{self.pivot}.",
+            f"- Words: {', '.join(words)}; {means}.",
             f"- Made from: {', '.join(files)}. The terms of these hold for the model, too.",
         ]
         if encoder.znorm and encoder.recipe.znorm == "per_language":
@@ -198,18 +184,14 @@ class NewLanguage:
             lines.append(f"- Z-norm: fitted on {count:,} sentences.")
         if encoder.alignment:
             lines.append(f"- Map: {encoder.alignment.maps[self.lang].origin}.")
-        section = "\n".join(lines)
-        return (
-            f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"
-            f"{section}\n"
-        )
+        title = f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"
+        return title + "\n".join(lines) + "\n"
 
 
 def shortest(pairs: list[Pair], links: int) -> list[Pair]:
     """Return the shortest pairs, as many as have so many links of words, in their order."""
-    n_links = np.array(
-        [(1 + p.first.count(" ")) * (1 + p.second.count(" ")) for p in pairs], dtype=np.int64
-    )
+    counts = [(1 + p.first.count(" ")) * (1 + p.second.count(" ")) for p in pairs]
+    n_links = np.array(counts, dtype=np.int64)
     order = np.argsort(n_links, kind="stable")
     kept = order[np.cumsum(n_links[order]) <= links]
     return [pairs[i] for i in np.sort(kept).tolist()]

@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pmeans import models
-from pmeans.building.fitting import fit_on_pairs
+from pmeans.building.build_file import fit_on_pairs
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import LanguageError, StorageError
 from pmeans.evaluation import cells
