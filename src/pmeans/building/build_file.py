@@ -31,7 +31,7 @@ from pmeans.spaces.library import data_home, find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.text import splitting
-from pmeans.training import templates
+from pmeans.training import filled
 from pmeans.training.corpus import PairFile
 from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
 from pmeans.types import Progress, Root, Tokenizer
@@ -113,7 +113,7 @@ class Build(FromFiles):
             data: What ``{data}`` stands for in it; `data_home` if None.
         """
         mapping = {"name": Path(path).stem} | config.read_toml(path)
-        mapping = templates.filled(mapping, {"data": str(data_home(data))}, str(path))
+        mapping = filled(mapping, {"data": str(data_home(data))}, str(path))
         read = config.build(cls, mapping, str(path))
         return read.beside(Path(path).resolve().parent)
 

@@ -243,10 +243,8 @@ def _alone(path: Path) -> Iterator[None]:
             lock.unlink()
 
 
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> contextlib.AbstractContextManager[object]:
     """Keep BLAS to one thread: with more, sums are added up in another order, to other bytes."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+    return threadpool_limits(limits=1, user_api="blas")

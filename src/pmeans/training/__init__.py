@@ -2,25 +2,39 @@
 
 A trainer is a frozen dataclass; its fields are the keys of its TOML file, and `kind` says which
 one is meant. `read_trainers` reads a file, `pmeans.building.graph` makes what it needs first.
+
+A file may make several spaces alike::
+
+    kind = "dictionary"
+    name = "glove-{lang}"
+    space = "vectors.toml#glove"
+    files = ["{data}/en-{lang}.tsv.gz"]
+    for = [{ lang = "de", weights = "frequency" }, { lang = "fr" }]
+
+Each table of ``for`` makes a space. ``{lang}`` in the file's strings stands for the table's own
+`lang`, and keys that the kind has, such as `lang` and `weights` here, are laid over the file's.
+``{data}`` is the folder with the data, in every file.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from pmeans import config
 from pmeans.errors import ConfigError, did_you_mean
 from pmeans.spaces.library import data_home
-from pmeans.training.templates import variants
 from pmeans.training.trainer import Trainer
 
 KINDS: dict[str, tuple[str, str]] = {
     "convert": ("joined", "Convert"),
     "merge": ("joined", "Merge"),
     "bivcd": ("bivcd", "Bivcd"),
-    "fasttext": ("fasttext", "FastText"),
+    "fasttext": ("word2vec", "FastText"),
     "attract-repel": ("specialise", "AttractRepel"),
     "morph-fit": ("specialise", "MorphFit"),
     "projection": ("projection", "Projection"),
@@ -30,6 +44,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Repair"),
 }
 """Module and class of each kind."""
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
 def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str, Trainer]:
@@ -47,9 +63,8 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
     module, name = KINDS[kind]
     cls = getattr(importlib.import_module(f"pmeans.training.{module}"), name)
     keys = [field.name for field in dataclasses.fields(cls)]
-    values = {"data": str(data_home(data))}
     found: dict[str, Trainer] = {}
-    for variant in variants(content, keys, str(path), values):
+    for variant in _variants(content, keys, str(path), {"data": str(data_home(data))}):
         trainer: Trainer = config.build(cls, variant, str(path))
         if trainer.name in found:
             raise ConfigError(
@@ -66,3 +81,54 @@ def from_toml(path: str | Path) -> Trainer:
     if others:
         raise ConfigError(f"{path}: makes {1 + len(others)} spaces, and one is wanted.")
     return first
+
+
+def _variants(
+    content: Mapping[str, Any], keys: Collection[str], where: str, values: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return what a trainer file says of each of its spaces.
+
+    Only `keys` of a table, those of the kind, are laid over the file; others serve placeholders.
+    """
+    plain = {key: value for key, value in content.items() if key != "for"}
+    tables = content.get("for", [{}])
+    if not (isinstance(tables, list) and tables and all(isinstance(t, dict) for t in tables)):
+        raise ConfigError(f"{where}: 'for' must be a list of tables, one for each space.")
+    used = set(_PLACEHOLDER.findall(repr(content)))
+    for key in {key: None for table in tables for key in table}:
+        if key not in keys and key not in used:
+            raise ConfigError(
+                f"{where}: 'for' has {key!r}, which is not a key of the kind, and '{{{key}}}' is "
+                f"not used.{did_you_mean(key, [*keys, *used])}"
+            )
+    return [
+        filled(_laid(plain, {k: v for k, v in table.items() if k in keys}), values | table, where)
+        for table in tables
+    ]
+
+
+def filled(value: Any, values: Mapping[str, Any], where: str) -> Any:
+    """Return a TOML value with its placeholders filled in."""
+    if isinstance(value, dict):
+        return {key: filled(inner, values, where) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, values, where) for inner in value]
+
+    def stated(match: re.Match[str]) -> str:
+        if not isinstance(values.get(match[1]), str):
+            known = ", ".join(f"{{{key}}}" for key, each in values.items() if isinstance(each, str))
+            raise ConfigError(
+                f"{where}: {value!r}: nothing says what {match[0]} is; known: {known or 'none'}."
+            )
+        return str(values[match[1]])
+
+    return _PLACEHOLDER.sub(stated, value) if isinstance(value, str) else value
+
+
+def _laid(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one table over another, and tables within them likewise."""
+    both = {
+        key: _laid(under[key], value) if isinstance(value, dict) and key in under else value
+        for key, value in over.items()
+    }
+    return {**under, **both}

@@ -113,12 +113,10 @@ class TextFile(FromFiles):
         if self.wrapped:
             running = chain.from_iterable(sentences)
             sentences = iter(lambda: list(islice(running, longest)), [])
-        empty = True
-        for sentence in sentences:
-            empty = False
-            yield sentence
-        if empty:
+        first = next(sentences, None)
+        if first is None:
             raise InputError(f"{self.path}: no words.")
+        yield from chain([first], sentences)
 
 
 def read_pairs(path: str | Path) -> list[Pair]:

@@ -43,13 +43,9 @@ class Convert(Trainer):
         """Read the file; the checkpoint is not used."""
         progress(0.0, f"reading {Path(self.file).name}")
         space, report = readers.read_space(
-            self.file,
-            format=self.format,
-            name=self.name,
-            lang=self.lang,
-            case=self.case,
+            self.file, format=self.format, name=self.name, lang=self.lang, case=self.case,
             limit=self.limit,
-        )
+        )  # fmt: skip
         progress(1.0, str(report))
         return edit.quantise(space, self.precision) if self.precision else space
 

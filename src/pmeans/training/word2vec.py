@@ -19,7 +19,7 @@ from abc import abstractmethod
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,6 +30,7 @@ from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_binary import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.training.corpus import TextFile
 from pmeans.training.trainer import Checkpoint, Trainer, digest
 from pmeans.types import Array, Floats, Ids, Ints, Progress
 
@@ -195,6 +196,40 @@ class SkipGram(Settings, Trainer):
 
         Settings without material are refused before any is read.
         """
+
+
+@dataclass(frozen=True)
+class FastText(SkipGram):
+    """Train a space of one language on running text, with subwords (Bojanowski et al. 2017).
+
+    Attributes:
+        lang: Language of the text.
+        texts: The files.
+        limit: At most this many lines of each file, the first ones.
+    """
+
+    shuffle = False
+    lang: str
+    texts: tuple[TextFile, ...]
+    limit: int | None = None
+    _: KW_ONLY
+    window: int = 5
+    min_count: int = 5
+    buckets: int = 200_000
+    subsample: float = 1e-4
+
+    def _collect(self, collector: Collector, progress: Progress) -> tuple[str, str]:
+        check_language(self.lang)
+        if not self.texts:
+            raise InputError("texts names no file; add a [[texts]] with a path.")
+        if not self.buckets:
+            raise InputError("buckets must be at least 1, not 0.")
+        for file in self.texts:
+            progress(0.0, f"reading {Path(file.path).name}")
+            for sentence in file.sentences(self.lang, LONGEST, self.limit):
+                collector.add([(self.lang, sentence)])
+        files = ", ".join(Path(file.path).name for file in self.texts)
+        return f"fastText on {files}", files
 
 
 def _shuffled(ids: Ids, lengths: Ints, seed: int) -> tuple[Ids, Ints]:

@@ -8,7 +8,7 @@ import pytest
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.training.corpus import TextFile
-from pmeans.training.fasttext import FastText
+from pmeans.training.word2vec import FastText
 
 TOPICS = (["walking", "walked", "walker"], ["singing", "sang", "singer"])
 
