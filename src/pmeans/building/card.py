@@ -10,13 +10,7 @@ from pmeans.encoder import PowerMeanEncoder
 
 @dataclass(frozen=True)
 class Material:
-    """Something that a model was made from.
-
-    Attributes:
-        name: As the data calls it.
-        licence: Its terms.
-        use: What it was used for, in words.
-    """
+    """Something that a model was made from, its terms, and what it was used for, in words."""
 
     name: str
     licence: str
@@ -24,10 +18,7 @@ class Material:
 
 
 def render(
-    encoder: PowerMeanEncoder,
-    written: str,
-    materials: Sequence[Material],
-    sizes: Mapping[str, int],
+    encoder: PowerMeanEncoder, written: str, materials: Sequence[Material], sizes: Mapping[str, int]
 ) -> str:
     """Return the card as Markdown.
 
@@ -37,30 +28,21 @@ def render(
         materials: Listed with their licences.
         sizes: Bytes of each of the model's files.
     """
-    title = written.strip() or f"# {encoder.name}"
     languages = encoder.languages
-    parts = [
-        [
-            part.space,
-            ", ".join(f"{power:g}" for power in part.powers),
-            str(encoder.spaces[part.space].dim),
-            str(encoder.spaces[part.space].matrix.dtype),
-            *(f"{len(encoder.spaces[part.space].table(lang)):,}" for lang in languages),
-        ]
-        for part in encoder.recipe.parts
-    ]
-    total = sum(sizes.values())
+    parts = []
+    for part in encoder.recipe.parts:
+        space, powers = encoder.spaces[part.space], ", ".join(f"{p:g}" for p in part.powers)
+        counts = [f"{len(space.table(lang)):,}" for lang in languages]
+        parts.append([part.space, powers, str(space.dim), str(space.matrix.dtype), *counts])
+    files = [[name, f"{n:,}"] for name, n in (*sizes.items(), ("all", sum(sizes.values())))]
     sections = [
-        title,
+        written.strip() or f"# {encoder.name}",
         f"## Parts\n\n{encoder.dim:,} columns, recipe `{encoder.recipe.id}`.",
         _table(["space", "powers", "dim", "type", *(f"words {lang}" for lang in languages)], parts),
         "## Fitted",
         _table(["language", "z-norm", "map"], _fitted(encoder)),
         "## Files",
-        _table(
-            ["file", "bytes"],
-            [*([name, f"{n:,}"] for name, n in sizes.items()), ["all", f"{total:,}"]],
-        ),
+        _table(["file", "bytes"], files),
     ]
     if materials:
         rows = [[each.name, each.licence, each.use] for each in materials]

@@ -84,11 +84,7 @@ def gather(
 ) -> Constraints:
     """Read pair files, and keep what says something about two different words of the space.
 
-    Args:
-        space: Words are looked up with its treatment of case; a pair with an unknown word goes.
-        attract: Synonyms, translations.
-        repel: Antonyms.
-        without: Pairs that must be in neither, such as those that the space is tested on.
+    Words are looked up with the space's treatment of case; a pair with an unknown word goes.
     """
 
     def rows(files: Sequence[WordPairFile]) -> Ints:
@@ -117,11 +113,7 @@ def morphological(space: WordSpace, languages: Sequence[str]) -> Constraints:
 def clean(n_words: int, attract: Ints, repel: Ints, without: Ints) -> Constraints:
     """Drop identical words, repetitions, contradictions and the pairs to do without.
 
-    Args:
-        n_words: Number of rows of the space.
-        attract: (n, 2) rows, and so are the others.
-        repel: Wins over ``attract``.
-        without: Pairs that must be in neither.
+    Pairs are (n, 2) rows of a space with `n_words`. ``repel`` wins over ``attract``.
     """
 
     def keys(pairs: Ints) -> Ints:

@@ -22,7 +22,6 @@ class Convert(Trainer):
     """Read a file of vectors.
 
     Attributes:
-        name: Of the space to be made.
         file: Of any format that `pmeans.spaces.readers` knows.
         lang: Language of the words; ``"mul"`` if they are of several.
         case: How words are looked up; the words tell if None.
@@ -55,7 +54,6 @@ class Merge(Trainer):
     """Put several languages, or several vocabularies of one, into one space.
 
     Attributes:
-        name: Of the space to be made.
         spaces: Where several have a word of a language, the first one wins.
         precision: How numbers are stored; as in the spaces if None.
     """

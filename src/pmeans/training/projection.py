@@ -5,19 +5,8 @@ sentence is the mean of its known words; `pmeans.training.tanh_map` has the loss
 word vectors lives where word vectors do, the trained map then takes every word of its language
 into the common space. A space that holds several languages already is re-mapped in the same way.
 
-::
-
-    kind = "projection"
-    name = "projected-en-fr"
-    spaces = ["googlenews-subset", "spacy-fasttext-fr"]
-    length = 5
-
-    [[pairs]]
-    path = "en-fr.tsv.gz"
-    first = "en"
-    second = "fr"
-
 Sentence means are kept as float32: 350,000 pairs of 300 columns take 0.8 GB.
+``recipes/spaces/projection.toml`` is an example.
 """
 
 from __future__ import annotations
@@ -53,7 +42,6 @@ class Projection(Trainer):
     """Project the languages of one or several spaces into a common one.
 
     Attributes:
-        name: Of the new space.
         spaces: Names or paths; a language's words are those of the first space that has it.
         pairs: What to learn from, a table for each file; see `PairFile`.
         pivot: First language of every file.

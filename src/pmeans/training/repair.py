@@ -1,13 +1,5 @@
 """Repair a word space: fill its gaps from another one, and even out its directions.
 
-::
-
-    kind = "repair"
-    name = "news-repaired"
-    space = "googlenews-subset"
-    fill = "glove-6b-100d"
-    steps = ["centre", "remove-top:3", "whiten", "pca:100", "unit"]
-
 Word vectors lie in a narrow cone: a common mean and a few directions, most of them about
 frequency, take up much of every cosine. Each step fits a closed form to the rows that the step
 before it gave:
@@ -21,6 +13,7 @@ before it gave:
 - ``unit``: rows are scaled to length 1.
 
 All of it takes seconds: there is nothing for a checkpoint to keep.
+``recipes/spaces/specialised.toml`` is an example.
 """
 
 from __future__ import annotations
@@ -70,8 +63,8 @@ class Affine(NamedTuple):
 
 def remove_top(rows: Array, k: int) -> Affine:
     """Fit the map that takes the mean and the ``k`` largest directions away."""
-    mean, covariance = _moments(rows)
-    top = _directions(covariance)[1][:, :k]
+    mean, _, directions = _principal(rows)
+    top = directions[:, :k]
     return Affine(mean, np.eye(len(mean)) - top @ top.T)
 
 
@@ -80,8 +73,7 @@ def whiten(rows: Array) -> Affine:
 
     Directions in which the rows do not vary stay at 0, and do not become noise.
     """
-    mean, covariance = _moments(rows)
-    variances, directions = _directions(covariance)
+    mean, variances, directions = _principal(rows)
     present = variances > _FLAT * variances[0]
     directions = directions[:, present]
     return Affine(mean, (directions / np.sqrt(variances[present])) @ directions.T)
@@ -89,8 +81,8 @@ def whiten(rows: Array) -> Affine:
 
 def pca(rows: Array, k: int) -> Affine:
     """Fit the map onto the ``k`` directions of largest variance, the largest first."""
-    mean, covariance = _moments(rows)
-    return Affine(mean, _directions(covariance)[1][:, :k])
+    mean, _, directions = _principal(rows)
+    return Affine(mean, directions[:, :k])
 
 
 def ridge(rows: Array, targets: Array, strength: float) -> Affine:
@@ -215,7 +207,6 @@ class Repair(Trainer):
     """Fill a space's gaps, then run steps over its vectors.
 
     Attributes:
-        name: Of the new space.
         space: The one to repair: an installed name, or a ``.safetensors`` file.
         fill: Another one, whose words it is to have as well.
         steps: In the order in which they are done.
@@ -261,10 +252,11 @@ def _moments(rows: Array) -> tuple[Array, Array]:
     return mean, covariance / len(rows)
 
 
-def _directions(covariance: Array) -> tuple[Array, Array]:
-    """Return variances (dim,) and directions (dim, dim) as columns, the largest first."""
+def _principal(rows: Array) -> tuple[Array, Array, Array]:
+    """Return mean (dim,), variances (dim,) and directions (dim, dim), columns, largest first."""
+    mean, covariance = _moments(rows)
     variances, directions = np.linalg.eigh(covariance)
     variances, directions = variances[::-1], directions[:, ::-1]
     # An eigenvector's sign is arbitrary: its largest number is made positive.
     largest = directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))]
-    return variances, directions * np.where(largest < 0, -1, 1)
+    return mean, variances, directions * np.where(largest < 0, -1, 1)

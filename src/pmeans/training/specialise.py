@@ -53,7 +53,6 @@ class Specialiser(Trainer):
         batch: Pairs a step. A larger one has harder negatives.
         epochs: Passes over all pairs.
         seed: Decides the order of the pairs, and nothing else.
-        name: What the new space is called.
         space: The space to start from: an installed name, or a path.
     """
 
@@ -104,35 +103,26 @@ class Specialiser(Trainer):
         if not np.isfinite(vectors).all():
             raise InputError(f"the vectors of space {space.name!r} hold NaN or infinity.")
         vectors /= _lengths(vectors)
-        touched, number = np.unique(
-            np.concatenate([constraints.attract, constraints.repel]), return_inverse=True
-        )
+        both = np.concatenate([constraints.attract, constraints.repel])
+        touched, number = np.unique(both, return_inverse=True)
         pairs = np.split(number.reshape(-1, 2), [len(constraints.attract)])
         state = Checkpoint(path, (self, digest(vectors, touched, *pairs)))
-        vectors[touched] = self._fit(vectors[touched], pairs, progress, state)
-        return replace(
-            space,
-            name=self.name,
-            matrix=vectors / _lengths(vectors),
-            scale=None,
-            subwords=None,
-            source=f"{space.name} ({space.source}), specialised by {constraints}",
-            path="",
-        )
-
-    def _fit(
-        self, original: Floats, pairs: list[Ints], progress: Progress, state: Checkpoint
-    ) -> Floats:
-        first_accounts = np.full_like(original, _FIRST_ACCOUNT)
-        start = {"vectors": original, "attract": first_accounts, "repel": first_accounts}
-        arrays, values = state.load() or ({n: a.copy() for n, a in start.items()}, {"epochs": 0})
+        first = np.full((len(touched), space.dim), _FIRST_ACCOUNT, dtype=np.float32)
+        arrays, at = state.load() or (
+            {"vectors": vectors[touched], "attract": first, "repel": first.copy()}, {"epochs": 0}
+        )  # fmt: skip
         accounts = [arrays["attract"], arrays["repel"]]
-        learning = _Learning(original, arrays["vectors"], accounts, self)
-        for epoch in range(values["epochs"], self.epochs):
+        learning = _Learning(vectors[touched], arrays["vectors"], accounts, self)
+        for epoch in range(at["epochs"], self.epochs):
             cost = learning.epoch(pairs, np.random.default_rng([self.seed, epoch]))
             state.save(arrays, {"epochs": epoch + 1})  # changed in place
             progress((epoch + 1) / self.epochs, f"epoch {epoch + 1}, cost {cost:.4f} a word")
-        return learning.vectors
+        vectors[touched] = learning.vectors
+        source = f"{space.name} ({space.source}), specialised by {constraints}"
+        return replace(
+            space, name=self.name, matrix=vectors / _lengths(vectors), scale=None, subwords=None,
+            source=source, path="",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,6 @@ class Dictionary(Trainer):
     """A language put into the space of another by its translations.
 
     Attributes:
-        name: Of the space to be made.
         space: Name or file of the pivot's space.
         lang: The language to add.
         files: Dictionaries of two columns: a word of the pivot, a word of the language.

@@ -169,7 +169,6 @@ class SkipGram(Settings, Trainer):
     """What trainers by skip-gram have in common.
 
     Attributes:
-        name: What recipes will call the space.
         licence: The terms of the material, if they should be kept with the space.
     """
 

@@ -56,7 +56,6 @@ class WordMap(Trainer):
     """Languages mapped to a pivot by word pairs.
 
     Attributes:
-        name: Of the space to be made.
         space: Name or file of the pivot's space.
         others: The languages to map, each with its space and word pairs.
         lang: The pivot.
