@@ -8,6 +8,7 @@ it was.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
 import shutil
@@ -84,6 +85,17 @@ def _told(error: BaseException, path: Path) -> BaseException:
         f"could not write {str(path)!r}: {cause.strerror or cause}. "
         "What was there before is untouched."
     )
+
+
+def sha256(path: str | Path) -> str:
+    """Return the hash of a file's content, in hexadecimal."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise StorageError(f"no file {str(path)!r}.") from None
+    except OSError as error:
+        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
 
 
 def locked(path: Path) -> IO[bytes] | None:

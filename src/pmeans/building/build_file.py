@@ -11,7 +11,6 @@ first. The same files give the same bytes.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
+from pmeans.files import sha256
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
@@ -229,10 +229,7 @@ def fit_on_pairs(
 
 def _checksums(folder: Path) -> str:
     """Return a line for each file of a folder, as ``sha256sum --check`` reads it."""
-    digests = {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in _sizes(folder)
-    }
-    return "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+    return "".join(f"{sha256(folder / name)}  {name}\n" for name in _sizes(folder))
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pmeans.errors import ConfigError, StorageError, did_you_mean
-from pmeans.files import locked, replacing
+from pmeans.files import locked, replacing, sha256
 from pmeans.spaces.library import data_home, find_space, home, path_of
 from pmeans.spaces.readers import name_of
 from pmeans.spaces.readers.npy_words import words_path
@@ -190,15 +190,12 @@ class Graph:
 
     def _content(self, path: Path) -> bytes:
         try:
-            with open(path, "rb") as file:
-                return hashlib.file_digest(file, "sha256").digest()
-        except FileNotFoundError:
-            hint = ""
-            if path.is_relative_to(self.data):
-                hint = f" {{data}} is {str(self.data)!r}; $PMEANS_DATA names another folder."
-            raise StorageError(f"no file {str(path)!r}.{hint}") from None
-        except OSError as error:
-            raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+            return bytes.fromhex(sha256(path))
+        except StorageError as error:
+            if path.exists() or not path.is_relative_to(self.data):
+                raise
+            hint = f"{{data}} is {str(self.data)!r}; $PMEANS_DATA names another folder."
+            raise StorageError(f"{error} {hint}") from None
 
 
 def install(node: Node, target: Path) -> None:

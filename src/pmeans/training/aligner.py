@@ -48,14 +48,6 @@ class Sentences(NamedTuple):
         return np.diff(self.offsets)
 
 
-class Lexicon(NamedTuple):
-    """Word pairs linked in both directions, (n_pairs,) each, and how often they were."""
-
-    first: Ints
-    second: Ints
-    counts: Ints
-
-
 Kept = Callable[[int, Doubles], None]
 """Called after an iteration with the number of finished ones and the probabilities."""
 
@@ -172,7 +164,9 @@ def _ranges(lengths: Ints) -> Ints:
     return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
 
 
-def mutual(first: Sentences, second: Sentences, forward: Ints, backward: Ints) -> Lexicon:
+def mutual(
+    first: Sentences, second: Sentences, forward: Ints, backward: Ints
+) -> tuple[Ints, Ints, Ints]:
     """Count the word pairs whose tokens choose each other in both directions.
 
     Args:
@@ -180,13 +174,16 @@ def mutual(first: Sentences, second: Sentences, forward: Ints, backward: Ints) -
         second: The other.
         forward: For each token of the second side the best of the first, or -1.
         backward: The other way round.
+
+    Returns:
+        First words, second words, and how often they chose each other, (n_pairs,) each.
     """
     tokens = np.flatnonzero(forward >= 0)
     tokens = tokens[backward[forward[tokens]] == tokens]
     width = int(second.ids.max()) + 1
     keys = first.ids[forward[tokens]].astype(np.int64) * width + second.ids[tokens]
     pairs, counts = np.unique(keys, return_counts=True)
-    return Lexicon(*np.divmod(pairs, width), counts)
+    return *np.divmod(pairs, width), counts
 
 
 def digamma(x: Array) -> Doubles:

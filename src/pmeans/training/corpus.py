@@ -33,13 +33,7 @@ HELD_OUT = 50
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One sentence in two languages.
-
-    Attributes:
-        source: Where it comes from, such as ``"tatoeba"``; empty if the file does not say.
-        first: Raw text in the first language.
-        second: Raw text in the second.
-    """
+    """A sentence as raw text in two languages; its source is empty if the file does not say."""
 
     source: str
     first: str
@@ -101,12 +95,9 @@ class TextFile(FromFiles):
     wrapped: bool = False
 
     def sentences(self, lang: str, longest: int, limit: int | None = None) -> Iterator[list[str]]:
-        """Yield the words of one line after the other.
+        """Yield the words of one line after the other, of the first `limit` lines.
 
-        Args:
-            lang: Language of the text.
-            longest: Words of a sentence where lines are wrapped, and no border of one is known.
-            limit: At most this many lines, the first ones.
+        Where lines are wrapped, no border of a sentence is known: each gets `longest` words.
         """
         lines = (line.rpartition("\t")[2] for line in islice(read_lines(self.path), limit))
         sentences: Iterator[list[str]] = filter(None, (words(line, lang) for line in lines))

@@ -6,7 +6,6 @@ from pairs of sentences by way of the aligner. Whatever their origin, they end a
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,6 +16,7 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.files import sha256
 from pmeans.kernels import index
 from pmeans.rows import read_lines
 from pmeans.spaces.library import find_space
@@ -78,7 +78,7 @@ class AlignerState:
     def __init__(
         self, path: Path | None, trainer: object, texts: Sequence[PairFile | None]
     ) -> None:
-        digests = [_digest(text.path) for text in texts if text is not None]
+        digests = [sha256(text.path) for text in texts if text is not None]
         self._checkpoint = Checkpoint(path, (trainer, digests))
         self._arrays, self._finished = self._checkpoint.load() or ({}, {})
 
@@ -163,14 +163,6 @@ def _side(texts: list[str], lang: str) -> tuple[aligner.Sentences, list[str]]:
     lowered = [text.lower() for text in texts]
     (found,) = kernels.lookup(lowered, [(nothing, "lower", 0)], splitting("words", lang))
     return aligner.Sentences(found.ids + np.int32(1), found.offsets), ["", *found.unknown_words]
-
-
-def _digest(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""  # whoever reads it says why it cannot be read
 
 
 def open_language(name: str, lang: str) -> WordSpace:

@@ -81,12 +81,9 @@ class Checkpoint:
     """
 
     def __init__(self, path: Path | None, identity: object) -> None:
-        """Name a file, or None to keep nothing.
+        """Name a file, or None to keep nothing, and all that the result depends on.
 
-        Args:
-            path: Where the state is kept.
-            identity: Everything that the result depends on; its `repr` is hashed. A state of
-                another identity is an error and not a start.
+        The `repr` of the identity is hashed; a state of another one is an error and not a start.
         """
         self.path = path
         self._identity = hashlib.sha256(repr(identity).encode()).hexdigest()
