@@ -60,11 +60,7 @@ class PackedPart(Part, FromFiles):
 
 @dataclass(frozen=True)
 class StoredFit(Fit):
-    """How maps are fitted, and stored.
-
-    Attributes:
-        precision: How the numbers of the maps are stored.
-    """
+    """How maps are fitted, and as which numbers they are stored."""
 
     precision: Precision = "float32"
 
@@ -108,9 +104,7 @@ class Build(FromFiles):
     def from_toml(cls, path: str | Path, data: str | Path | None = None) -> Build:
         """Read a build file; its paths are relative to it, and its name is that of the file.
 
-        Args:
-            path: The file.
-            data: What ``{data}`` stands for in it; `data_home` if None.
+        `data` is what ``{data}`` stands for in it; `data_home` if None.
         """
         mapping = {"name": Path(path).stem} | config.read_toml(path)
         mapping = filled(mapping, {"data": str(data_home(data))}, str(path))
@@ -119,7 +113,12 @@ class Build(FromFiles):
 
     def encoder(self, progress: Progress) -> PowerMeanEncoder:
         """Pack the spaces and fit the rest."""
-        sentences = self._sentences()
+        # Those of every language that words are counted in.
+        sentences: dict[str, list[str]] = defaultdict(list)
+        for file in self.texts if any(part.words for part in self.parts) else ():
+            for pair in file.read()["train"]:
+                sentences[file.first].append(pair.first)
+                sentences[file.second].append(pair.second)
         spaces: dict[str, WordSpace] = {}
         packings: dict[str, PackedPart] = {}
         parts = []
@@ -147,13 +146,8 @@ class Build(FromFiles):
     ) -> dict[str, int]:
         """Build the encoder and write it as a folder, with its card and its checksums.
 
-        Args:
-            folder: Where to.
-            progress: Told the share that is done.
-            graph: Makes the spaces that parts name by their trainer files.
-
-        Returns:
-            The number of bytes of each file, by its path within the folder.
+        The graph makes the spaces that parts name by their trainer files. Returns the number of
+        bytes of each file, by its path within the folder.
         """
         written = _read(self.card) if self.card else ""
         # The folder comes first: one that cannot be written should not cost minutes of fitting.
@@ -169,16 +163,6 @@ class Build(FromFiles):
             sizes = _sizes(new)
         progress(1.0, "done")
         return sizes
-
-    def _sentences(self) -> dict[str, list[str]]:
-        """Return the sentences of every language that words are counted in."""
-        found: dict[str, list[str]] = defaultdict(list)
-        if any(part.words for part in self.parts):
-            for file in self.texts:
-                for pair in file.read()["train"]:
-                    found[file.first].append(pair.first)
-                    found[file.second].append(pair.second)
-        return found
 
     def _packed(
         self, space: WordSpace, part: PackedPart, sentences: Mapping[str, list[str]]

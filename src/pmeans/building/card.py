@@ -20,13 +20,9 @@ class Material:
 def render(
     encoder: PowerMeanEncoder, written: str, materials: Sequence[Material], sizes: Mapping[str, int]
 ) -> str:
-    """Return the card as Markdown.
+    """Return the card of an encoder, with a z-norm per language, as Markdown.
 
-    Args:
-        encoder: With a z-norm per language.
-        written: The hand-written part, Markdown with a title; may be empty.
-        materials: Listed with their licences.
-        sizes: Bytes of each of the model's files.
+    The hand-written part has a title, or is empty. `sizes` are the bytes of the model's files.
     """
     languages = encoder.languages
     parts = []

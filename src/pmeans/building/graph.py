@@ -78,19 +78,14 @@ class Graph:
         self._digests: dict[Path, str] = {}
 
     def targets(self, references: Iterable[str]) -> list[Node]:
-        """Return the spaces that trainer files make: all of a file, or the one named after ``#``.
-
-        Raises:
-            ConfigError: Two of them have the same name, or one is made from itself.
-        """
+        """Return the spaces that trainer files make: all of a file, or the one named after ``#``."""
         found: dict[str, Node] = {}
         for reference in references:
             for name in self._trainers(reference):
                 node = self.node(f"{reference.partition('#')[0]}#{name}")
                 if found.setdefault(name, node) != node:
-                    raise ConfigError(
-                        f"{reference}: another file makes a space named {name!r} as well."
-                    )
+                    told = f"another file makes a space named {name!r} as well."
+                    raise ConfigError(f"{reference}: {told}")
         return list(found.values())
 
     def node(self, reference: str) -> Node:
@@ -131,15 +126,9 @@ class Graph:
         return settings.renamed(made), tuple(inputs.values())
 
     def make(self, nodes: Sequence[Node], *, progress: Progress, again: bool = False) -> list[str]:
-        """Make what is missing, in order.
+        """Make what is missing, in order; return the names of the spaces that were made.
 
-        Args:
-            nodes: What is wanted.
-            progress: Told the share that is done.
-            again: Whether these, but not what they need, are made although they are there.
-
-        Returns:
-            The names of the spaces that were made.
+        With `again`, these, but not what they need, are made although they are there.
         """
         missing = list(_missing(nodes, again))
         for i, node in enumerate(missing):

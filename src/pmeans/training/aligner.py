@@ -23,6 +23,7 @@ from pmeans.errors import InputError
 from pmeans.types import Array, Ids, Ints
 
 Doubles = npt.NDArray[np.float64]
+Kept = Callable[[int, Doubles], None]
 
 NULL = 0
 TENSION = 4.0
@@ -46,10 +47,6 @@ class Sentences(NamedTuple):
     def lengths(self) -> Ints:
         """Words of each sentence, (n_sentences,)."""
         return np.diff(self.offsets)
-
-
-Kept = Callable[[int, Doubles], None]
-"""Called after an iteration with the number of finished ones and the probabilities."""
 
 
 class WordAlignment:
@@ -81,7 +78,10 @@ class WordAlignment:
         self.probabilities = np.full(len(self._entries), 1 / self._width)
 
     def run(self, iterations: int, kept: Kept = lambda _, __: None, finished: int = 0) -> None:
-        """Improve `probabilities` by so many steps of EM, less the finished ones."""
+        """Improve `probabilities` by so many steps of EM, less the finished ones.
+
+        After each, `kept` is called with the number of finished ones and the probabilities.
+        """
         owner = self._entries // self._width
         for done in range(finished, iterations):
             counts = np.zeros(len(self._entries))
