@@ -39,17 +39,11 @@ S = TypeVar("S", bound=FromFiles)
 
 @dataclass(frozen=True)
 class Node:
-    """A space to be made.
+    """A space to be made."""
 
-    Attributes:
-        trainer: Makes it, with the files of made spaces in place of what makes them.
-        path: Where it lies once it is made.
-        inputs: The spaces that must be made before.
-    """
-
-    trainer: Trainer
-    path: Path
-    inputs: tuple[Node, ...]
+    trainer: Trainer  # with the files of made spaces in place of what makes them
+    path: Path  # where the space lies once it is made
+    inputs: tuple[Node, ...]  # the spaces that must be made before
 
     def make(self, progress: Progress) -> None:
         """Train the space, or go on where it was interrupted, and keep it."""
@@ -78,7 +72,7 @@ class Graph:
         self._digests: dict[Path, str] = {}
 
     def targets(self, references: Iterable[str]) -> list[Node]:
-        """Return the spaces that trainer files make: all of a file, or the one named after ``#``."""
+        """Return the spaces of trainer files: all of a file, or the one named after ``#``."""
         found: dict[str, Node] = {}
         for reference in references:
             for name in self._trainers(reference):

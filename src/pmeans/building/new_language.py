@@ -1,7 +1,7 @@
 """Add a language to a finished model, from dictionaries, from pairs of sentences, or from both.
 
 In every space of the model the words of the new language become means of their translations'
-vectors (`pmeans.training.translated`); numbers and punctuation are taken as they are. Its z-norm
+vectors (`pmeans.training.lexicon`); numbers and punctuation are taken as they are. Its z-norm
 is fitted on its own text. Its map is fitted on the pairs; without pairs it takes the pivot's own,
 since its words are made of the pivot's vectors. What the model has of other languages stays as it
 is, to the bit, so that vectors and classifiers made with it stay valid.
@@ -24,8 +24,7 @@ from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training.corpus import Pair, PairFile, drawn
-from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words
-from pmeans.training.translated import project, translations
+from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words, project, translations
 from pmeans.types import Progress
 
 LINKS = 8_000_000

@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "projection": ("projection", "Projection"),
     "cca": ("word_map", "Cca"),
     "procrustes": ("word_map", "Procrustes"),
-    "dictionary": ("translated", "Dictionary"),
+    "dictionary": ("lexicon", "Dictionary"),
     "repair": ("repair", "Repair"),
 }
 """Module and class of each kind."""

@@ -59,17 +59,11 @@ class WordPairFile(FromFiles):
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a space is asked for.
+    """What a space is asked for, each pair once."""
 
-    Attributes:
-        attract: Rows of the words that should be close, (n, 2) int64, each pair once.
-        repel: Rows of the words that should be far apart, (n, 2) int64.
-        left_out: How many pairs of either kind were taken out because they are tested on.
-    """
-
-    attract: Ints
-    repel: Ints
-    left_out: int = 0
+    attract: Ints  # rows of the words that should be close, (n, 2)
+    repel: Ints  # rows of the words that should be far apart, (n, 2)
+    left_out: int = 0  # pairs of either kind that are tested on
 
     def __str__(self) -> str:
         told = f"{len(self.attract):,} attract and {len(self.repel):,} repel pairs"

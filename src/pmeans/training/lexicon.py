@@ -1,7 +1,12 @@
-"""Word pairs that maps between languages are learned from.
+"""Word pairs that maps between languages are learned from, and the plainest of these maps.
 
 They come from dictionaries (two columns: a word of the pivot, a word of the other language), and
 from pairs of sentences by way of the aligner. Whatever their origin, they end as `WordPairs`.
+
+Dictionary projection: a foreign word is the weighted mean of its translations' vectors. It needs no
+space of the other language, and gives it the pivot's geometry, as far as the word pairs go; what
+has none has no vector. Aligned text has the inflected forms that dictionaries lack, and tells usual
+translations from odd ones. Nothing is random, and no state is kept but the aligner's.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,12 +29,13 @@ from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile
-from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef, within
-from pmeans.types import Array, Ints, Progress
+from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef, Trainer, within
+from pmeans.types import Array, Floats, Ints, Progress
 
 ITERATIONS = 5
 RAREST = 2
 """A pair that the aligner links less often is noise more often than not."""
+_MULTIWORD = (" ", "_")
 
 
 class WordPairs(NamedTuple):
@@ -180,3 +186,132 @@ def vectors_of(space: WordSpace, lang: str) -> Array:
     """Return all vectors of a language, (n_words, dim)."""
     table = space.tables[lang]
     return space.rows(slice(table.start, table.start + len(table)))
+
+
+@dataclass(frozen=True)
+class Dictionary(Trainer):
+    """A language put into the space of another by its translations.
+
+    Attributes:
+        space: Name or file of the pivot's space.
+        lang: The language to add.
+        files: Dictionaries of two columns: a word of the pivot, a word of the language.
+        text: Pairs of sentences to be aligned, the pivot first.
+        pivot: The language of the space that translations are in.
+        weights: Of a word's translations. ``"uniform"``: all the same. ``"frequency"``: the
+            inverse of their rank in the space, whose words must be sorted by frequency.
+            ``"alignment"``: how often the text has them, as a share of the word's links, plus an
+            equal share for each in the dictionaries; the two evidences count the same.
+    """
+
+    name: str
+    space: SpaceRef
+    lang: str
+    files: tuple[FilePath, ...] = ()
+    text: PairFile | None = None
+    pivot: str = "en"
+    weights: Literal["uniform", "frequency", "alignment"] = "uniform"
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Average the translations of every word of the language."""
+        if not self.files and self.text is None:
+            raise InputError(f"nothing to learn {self.lang!r} from: name 'files' or a 'text'.")
+        if self.weights == "alignment" and self.text is None:
+            raise InputError("weights 'alignment' need a 'text' to be aligned.")
+        space = open_language(self.space, self.pivot)
+        if self.lang in space.tables:
+            raise InputError(f"the space {space.name!r} has {self.lang!r} already.")
+        aligned = None
+        if self.text is not None:
+            state = AlignerState(checkpoint, self, [self.text])
+            aligned = aligned_words(self.text, (self.pivot, self.lang), state, progress)
+        pairs = translations(self.files, aligned, shared=self.weights == "alignment")
+        words, means = project(space, self.pivot, pairs, by_rank=self.weights == "frequency")
+        progress(1.0, f"{len(words):,} words of {self.lang} projected")
+        listed = {self.pivot: list(space.words(self.pivot)), self.lang: words}
+        vectors = np.concatenate([vectors_of(space, self.pivot), means])
+        source = f"{space.name} projected to {self.lang} by dictionary"
+        return WordSpace.from_words(
+            self.name, listed, vectors, case=space.case, source=source, licence=space.licence
+        )
+
+
+def translations(files: Sequence[str], aligned: WordPairs | None, *, shared: bool) -> WordPairs:
+    """Gather what is known of a language's words.
+
+    Args:
+        files: Dictionaries.
+        aligned: Word pairs of a text, if there is one.
+        shared: Weigh a word's pairs by their share in the dictionaries and in the text; otherwise
+            every pair counts once.
+    """
+    listed = [_counted_once([read_dictionary(file) for file in files])]
+    if aligned is not None:
+        listed.append(aligned)
+    if not shared:
+        return _counted_once(listed)
+    return WordPairs.joined([_shares(pairs) for pairs in listed])
+
+
+def project(
+    space: WordSpace, pivot: str, pairs: WordPairs, *, by_rank: bool = False
+) -> tuple[list[str], Floats]:
+    """Average the pivot's vectors over the translations of every word.
+
+    Args:
+        space: A space with the pivot.
+        pivot: Language of the first words of the pairs.
+        pairs: Those with an unknown first word, or several second words in one, are passed over.
+        by_rank: Divide the weights by the first word's rank in the space.
+
+    Returns:
+        The second words as the space looks them up, and their vectors, (n_words, dim).
+    """
+    rows = space.find(pairs.first, pivot)
+    # Text is looked up word by word: a row for several would never be found.
+    single = [not any(mark in word for mark in _MULTIWORD) for word in pairs.second]
+    kept = np.flatnonzero((rows >= 0) & np.array(single, dtype=np.bool_))
+    if not len(kept):
+        raise InputError(
+            f"none of the {len(rows):,} translations is a word of {space.name!r} "
+            f"({pivot}). Are the columns the other way round?"
+        )
+    spelled = [pairs.second[i] for i in kept.tolist()]
+    words, owners = _numbered([w.lower() for w in spelled] if space.case == "lower" else spelled)
+    rows, weights = rows[kept] - space.tables[pivot].start, pairs.weights[kept]
+    if by_rank:
+        weights = weights / (rows + 1)
+    return words, _means(vectors_of(space, pivot), owners, rows, weights)
+
+
+def _counted_once(listed: list[WordPairs]) -> WordPairs:
+    """Return every pair of words once, with weight 1."""
+    pairs = dict.fromkeys(pair for each in listed for pair in zip(*each[:2], strict=True))
+    return WordPairs([a for a, _ in pairs], [b for _, b in pairs], np.ones(len(pairs)))
+
+
+def _shares(pairs: WordPairs) -> WordPairs:
+    """Let the weights of each second word's pairs add up to 1."""
+    _, owners = _numbered(pairs.second)
+    return pairs._replace(weights=pairs.weights / np.bincount(owners, pairs.weights)[owners])
+
+
+def _numbered(words: list[str]) -> tuple[list[str], Ints]:
+    """Return the distinct words in order of appearance, and the number of each word, (n,)."""
+    numbers: dict[str, int] = {}
+    owners = [numbers.setdefault(word, len(numbers)) for word in words]
+    return list(numbers), np.array(owners, dtype=np.int64)
+
+
+def _means(vectors: Floats, owners: Ints, rows: Ints, weights: Array) -> Floats:
+    """Return the weighted mean of each owner's rows, (n_owners, dim)."""
+    order = np.argsort(owners, kind="stable")
+    owners, rows, weights = owners[order], rows[order], weights[order]
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    means = np.empty((len(starts), vectors.shape[1]), dtype=np.float32)
+    totals = np.add.reduceat(weights, starts)
+    # Column by column, as a table of all pairs would be many times larger than the space.
+    for column in range(vectors.shape[1]):
+        weighted = vectors[rows, column] * weights
+        means[:, column] = np.add.reduceat(weighted, starts) / totals
+    return means

@@ -40,17 +40,11 @@ _FLAT = 1e-10  # a share of the largest variance below which a direction counts 
 
 
 class Affine(NamedTuple):
-    """The map ``x -> (x - mean) @ matrix + offset``.
+    """The map ``x -> (x - mean) @ matrix + offset``."""
 
-    Attributes:
-        mean: (dim,) float64.
-        matrix: (dim, n_columns) float64.
-        offset: (n_columns,) float64, or a number for all columns.
-    """
-
-    mean: Array
-    matrix: Array
-    offset: Array | float = 0.0
+    mean: Array  # (dim,) float64
+    matrix: Array  # (dim, n_columns) float64
+    offset: Array | float = 0.0  # (n_columns,) float64, or a number for all columns
 
     def __call__(self, rows: Array) -> Floats:
         """Map rows, (n, dim) to (n, n_columns) float32."""

@@ -20,21 +20,13 @@ FEWEST = 100
 
 @dataclass(frozen=True, eq=False)
 class SentencePairs:
-    """The pairs of one file that have known words on both sides.
+    """The pairs of one file that have known words on both sides."""
 
-    Attributes:
-        lang: The second language.
-        first: Means of the pivot's sentences, (n, dim_first) float32.
-        second: Means of their translations, (n, dim_second) float32.
-        sources: Where each pair comes from, (n,) strings.
-        parts: The rows to train on, to stop on and to test on.
-    """
-
-    lang: str
-    first: Floats
-    second: Floats
-    sources: Array
-    parts: Mapping[Portion, Ints]
+    lang: str  # the second language
+    first: Floats  # means of the pivot's sentences, (n, dim_first)
+    second: Floats  # means of their translations, (n, dim_second)
+    sources: Array  # where each pair comes from, (n,) strings
+    parts: Mapping[Portion, Ints]  # the rows to train on, to stop on and to test on
 
 
 def load(file: PairFile, spaces: Mapping[str, WordSpace], seed: int) -> SentencePairs:

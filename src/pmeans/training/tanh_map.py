@@ -28,18 +28,11 @@ _ROWS = 2048
 
 @dataclass
 class TanhMap:
-    """One language's map, and what Adam remembers of it.
+    """One language's map, and what Adam remembers of it: arrays of (dim_in + 1, dim_out)."""
 
-    Attributes:
-        weights: W with b below it, (dim_in + 1, dim_out) float32, as the other arrays.
-        mean: Adam's running mean of the gradient.
-        square: Adam's running mean of its square.
-        steps: How many steps were taken.
-    """
-
-    weights: Floats
-    mean: Floats
-    square: Floats
+    weights: Floats  # W with b below it
+    mean: Floats  # running mean of the gradient
+    square: Floats  # running mean of its square
     steps: int = 0
 
     @classmethod

@@ -21,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -93,21 +93,13 @@ class Settings:
             )
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Sentences as ids.
+class Corpus(NamedTuple):
+    """Sentences as ids, which number the words of all languages through."""
 
-    Attributes:
-        words: The words of each language, the most frequent first; ids number them through.
-        counts: How often each occurs, (n_words,).
-        ids: (n_tokens,) int32.
-        offsets: Sentence borders, (n_sentences + 1,) int64.
-    """
-
-    words: dict[str, list[str]]
-    counts: Ints
-    ids: Ids
-    offsets: Ints
+    words: dict[str, list[str]]  # of each language, the most frequent first
+    counts: Ints  # how often each word occurs, (n_words,)
+    ids: Ids  # (n_tokens,)
+    offsets: Ints  # sentence borders, (n_sentences + 1,)
 
 
 def check_language(lang: str) -> None:

@@ -12,7 +12,7 @@ from pmeans.building.graph import Graph, install
 from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.files import locked
 from pmeans.training.joined import Merge
-from pmeans.training.translated import Dictionary
+from pmeans.training.lexicon import Dictionary
 
 FILES = {
     "data/vectors.txt": "dog 1 0\ncat 0 1\nruns 1 1\n",

@@ -10,7 +10,7 @@ from pmeans.errors import InputError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
 from pmeans.training.corpus import PairFile
-from pmeans.training.translated import Dictionary
+from pmeans.training.lexicon import Dictionary
 
 
 def quiet(share, words):
