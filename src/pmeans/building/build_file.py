@@ -159,7 +159,9 @@ class Build(FromFiles):
             models.write(encoder, new)
             rendered = render(encoder, written, self.materials, _sizes(new))
             (new / CARD).write_text(rendered, encoding="utf-8")
-            (new / CHECKSUMS).write_text(_checksums(new), encoding="utf-8")
+            # As `sha256sum --check` reads it.
+            listed = "".join(f"{sha256(new / name)}  {name}\n" for name in _sizes(new))
+            (new / CHECKSUMS).write_text(listed, encoding="utf-8")
             sizes = _sizes(new)
         progress(1.0, "done")
         return sizes
@@ -209,11 +211,6 @@ def fit_on_pairs(
     return encoder.fit_alignment(
         sides, pivot=pivot, method=align.method, penalty=align.penalty, rank=align.rank
     )
-
-
-def _checksums(folder: Path) -> str:
-    """Return a line for each file of a folder, as ``sha256sum --check`` reads it."""
-    return "".join(f"{sha256(folder / name)}  {name}\n" for name in _sizes(folder))
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -56,15 +56,13 @@ class Node:
 
 
 class Graph:
-    """Spaces by what they are made from."""
+    """Spaces by what they are made from.
+
+    ``{data}`` in trainer files is `data`, or else `data_home`. Made spaces are kept in `folder`, or
+    else in ``made`` beside the installed ones.
+    """
 
     def __init__(self, data: str | Path | None = None, folder: Path | None = None) -> None:
-        """Begin without a node.
-
-        Args:
-            data: What ``{data}`` stands for in trainer files; `data_home` if None.
-            folder: Where made spaces are kept; ``made`` beside the installed ones if None.
-        """
         self.data = data_home(data)
         self.folder = folder or home().with_name("made")
         self._nodes: dict[str, Node] = {}

@@ -9,7 +9,7 @@ is, to the bit, so that vectors and classifiers made with it stay valid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,11 +88,10 @@ class NewLanguage:
             return grown
         if not paired:
             return grown.replace(alignment=self._as_pivot(encoder.alignment))
-        canonical = self.pivot in encoder.alignment.maps
+        sides = {self.lang: ((pair.first, pair.second) for pair in drawn(paired, MAPPED))}
+        of_pivot = self.pivot in encoder.alignment.maps
         return grown.fit_alignment(
-            {self.lang: ((pair.first, pair.second) for pair in drawn(paired, MAPPED))},
-            pivot=self.pivot,
-            method="canonical" if canonical else "cca",
+            sides, pivot=self.pivot, method="canonical" if of_pivot else "cca"
         )
 
     def _check(self, encoder: PowerMeanEncoder) -> None:
@@ -162,8 +161,7 @@ class NewLanguage:
         pivot = alignment.maps.get(self.pivot)
         factors = pivot.factors if pivot else (np.eye(alignment.dim, dtype=np.float32),)
         fitted = LanguageMap(factors, f"as {self.pivot}, whose vectors its words are made of")
-        maps = {**alignment.maps, self.lang: fitted}
-        return Alignment(alignment.pivot, maps, alignment.precision)
+        return replace(alignment, maps={**alignment.maps, self.lang: fitted})
 
     def _files(self) -> list[str]:
         listed = [*self.dictionaries, *([self.pairs.path] if self.pairs else [])]

@@ -35,12 +35,9 @@ _LINKS = 4_000_000
 
 
 class Sentences(NamedTuple):
-    """One side of a corpus: ``ids[offsets[i]:offsets[i + 1]]`` are the words of sentence i.
+    """One side of a corpus: ``ids[offsets[i]:offsets[i + 1]]`` are the words of sentence i."""
 
-    Ids begin with 1; 0 is NULL.
-    """
-
-    ids: Ids
+    ids: Ids  # from 1 on; 0 is NULL
     offsets: Ints
 
     @property
@@ -78,10 +75,7 @@ class WordAlignment:
         self.probabilities = np.full(len(self._entries), 1 / self._width)
 
     def run(self, iterations: int, kept: Kept = lambda _, __: None, finished: int = 0) -> None:
-        """Improve `probabilities` by so many steps of EM, less the finished ones.
-
-        After each, `kept` is called with the number of finished ones and the probabilities.
-        """
+        """Take steps of EM, less the finished ones; tell `kept` their number and probabilities."""
         owner = self._entries // self._width
         for done in range(finished, iterations):
             counts = np.zeros(len(self._entries))

@@ -35,7 +35,6 @@ from pmeans.types import Array, Floats, Ints, Progress
 ITERATIONS = 5
 RAREST = 2
 """A pair that the aligner links less often is noise more often than not."""
-_MULTIWORD = (" ", "_")
 
 
 class WordPairs(NamedTuple):
@@ -130,12 +129,8 @@ def aligned_words(
 ) -> WordPairs:
     """Align pairs of sentences, and count the words linked in both directions.
 
-    Args:
-        file: Where the pairs come from.
-        langs: The languages they must be of.
-        state: What an interrupted alignment goes on from.
-        progress: Told the share that is done.
-        pairs: Some of the file's; those to train on if None.
+    The file must be of these languages. The state is what an interrupted alignment goes on from.
+    The pairs are some of the file's; those to train on if None.
     """
     if (file.first, file.second) != langs:
         raise InputError(
@@ -237,13 +232,10 @@ class Dictionary(Trainer):
 
 
 def translations(files: Sequence[str], aligned: WordPairs | None, *, shared: bool) -> WordPairs:
-    """Gather what is known of a language's words.
+    """Gather what dictionaries, and an aligned text if there is one, know of a language's words.
 
-    Args:
-        files: Dictionaries.
-        aligned: Word pairs of a text, if there is one.
-        shared: Weigh a word's pairs by their share in the dictionaries and in the text; otherwise
-            every pair counts once.
+    If shared, a word's pairs are weighed by their share in the dictionaries and in the text;
+    otherwise every pair counts once.
     """
     listed = [_counted_once([read_dictionary(file) for file in files])]
     if aligned is not None:
@@ -269,7 +261,7 @@ def project(
     """
     rows = space.find(pairs.first, pivot)
     # Text is looked up word by word: a row for several would never be found.
-    single = [not any(mark in word for mark in _MULTIWORD) for word in pairs.second]
+    single = [" " not in word and "_" not in word for word in pairs.second]
     kept = np.flatnonzero((rows >= 0) & np.array(single, dtype=np.bool_))
     if not len(kept):
         raise InputError(

@@ -88,8 +88,8 @@ class Projection(Trainer):
             pivot's test sentences whose translation is the nearest of all.
         """
         opened = [find_space(space) for space in self.spaces]
-        langs = tuple(dict.fromkeys([self.pivot, *(file.second for file in self.pairs)]))
-        spaces = {lang: _space_of(lang, opened, self.length) for lang in langs}
+        langs = [self.pivot, *(file.second for file in self.pairs)]
+        spaces = {lang: _space_of(lang, opened, self.length) for lang in dict.fromkeys(langs)}
         progress(0.0, "reading pairs")
         corpora = [sentence_pairs.load(file, spaces, self.seed) for file in self.pairs]
         maps = self._fit(corpora, spaces, progress, checkpoint)

@@ -43,7 +43,7 @@ _FIRST_ACCOUNT = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Specialiser(Trainer):
-    """How strongly pairs pull, and for how long; the defaults are the paper's.
+    """A space and how strongly pairs pull at it, and for how long; the defaults are the paper's.
 
     Attributes:
         attract_margin: By how much a partner must be closer than the closest other word.

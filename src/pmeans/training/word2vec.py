@@ -238,12 +238,8 @@ def train(
 ) -> tuple[Floats, Subwords | None]:
     """Train vectors, from the beginning or from a checkpoint.
 
-    Args:
-        corpus: The sentences.
-        how: The settings.
-        shuffle: Whether the words of a sentence are put in another order in each epoch.
-        progress: Told the share that is done.
-        checkpoint: Where the state is kept at the end of every epoch, or more often in long ones.
+    The state is kept at the end of every epoch, or more often in long ones. If `shuffle`, the words
+    of a sentence are put in another order in each epoch.
 
     Returns:
         The words' vectors, (n_words, dim), and what unknown words are composed from, if the

@@ -90,10 +90,7 @@ class WordMap(Trainer):
     def _mapped(self, goal: Floats, others: list[Floats], pairs: Iterator[RowPairs]) -> list[Array]:
         """Return new vectors for the pivot and for every other language, all of one width.
 
-        Args:
-            goal: The pivot's vectors, (n_words, dim).
-            others: Those of the other languages, each of its own width.
-            pairs: What the map of each of them is learned from.
+        The goal are the pivot's vectors, (n_words, dim); the others may have other widths.
         """
 
     def _pairs(
