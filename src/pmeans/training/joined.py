@@ -69,7 +69,7 @@ class Merge(Trainer):
         return edit.quantise(space, self.precision) if self.precision else space
 
 
-def side_by_side(
+def joined_languages(
     name: str, spaces: Mapping[str, WordSpace], vectors: Sequence[Array], source: str
 ) -> WordSpace:
     """Put a language of each space, with new vectors of (n_words, dim), into one space."""

@@ -23,7 +23,7 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import sentence_pairs
 from pmeans.training.corpus import PairFile, Portion
-from pmeans.training.joined import side_by_side
+from pmeans.training.joined import joined_languages
 from pmeans.training.lexicon import vectors_of
 from pmeans.training.sentence_pairs import SentencePairs
 from pmeans.training.tanh_map import Dropout, TanhMap, apply, gradients, retrieved
@@ -99,7 +99,7 @@ class Projection(Trainer):
         n_pairs = sum(len(corpus.parts["train"]) for corpus in corpora)
         source = f"tanh projection of {inputs} on {n_pairs:,} pairs; test retrieval {tested}"
         mapped = [apply(maps[lang], space.matrix) for lang, space in spaces.items()]
-        return side_by_side(self.name, spaces, mapped, source)
+        return joined_languages(self.name, spaces, mapped, source)
 
     def _hits(self, pairs: SentencePairs, weights: Mapping[str, Floats], part: Portion) -> Array:
         """Return which of the pivot's sentences have their translation nearest, within a part."""

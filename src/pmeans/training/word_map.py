@@ -37,7 +37,7 @@ from pmeans.errors import InputError
 from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.training.csls import csls_neighbours
-from pmeans.training.joined import side_by_side
+from pmeans.training.joined import joined_languages
 from pmeans.training.lexicon import AlignerState, MappedLanguage, open_language, vectors_of
 from pmeans.training.trainer import SpaceRef, Trainer, within
 from pmeans.types import Array, Floats, Ints, Progress
@@ -84,7 +84,7 @@ class WordMap(Trainer):
         progress(1.0, "mapped")
         first, *rest = (space.name for space in spaces.values())
         source = f"{first} and {', '.join(rest)} by {self.method}"
-        return side_by_side(self.name, spaces, mapped, source)
+        return joined_languages(self.name, spaces, mapped, source)
 
     @abstractmethod
     def _mapped(self, goal: Floats, others: list[Floats], pairs: Iterator[RowPairs]) -> list[Array]:
@@ -213,7 +213,7 @@ class Procrustes(WordMap):
         return [goal, *(vectors @ self._fitted(vectors, goal, known) for vectors, known in both)]
 
     def _fitted(self, vectors: Floats, goal: Floats, pairs: RowPairs) -> Floats:
-        w = fit(vectors[pairs.other], goal[pairs.pivot], pairs.weights)
+        w = rotation(vectors[pairs.other], goal[pairs.pivot], pairs.weights)
         if not self.refinements:
             return w
         x, y = vectors[: self.frequent], goal[: self.frequent]
@@ -221,7 +221,7 @@ class Procrustes(WordMap):
         for _ in range(self.refinements):
             back = csls_neighbours(y, x @ best)[:, 0]
             mutual = np.flatnonzero(back[there] == np.arange(len(x)))
-            w = fit(
+            w = rotation(
                 vectors[np.concatenate([pairs.other, mutual])],
                 goal[np.concatenate([pairs.pivot, there[mutual]])],
                 np.concatenate([pairs.weights, np.ones(len(mutual))]),
@@ -233,7 +233,7 @@ class Procrustes(WordMap):
         return best
 
 
-def fit(x: Array, y: Array, weights: Array) -> Floats:
+def rotation(x: Array, y: Array, weights: Array) -> Floats:
     """Return the orthogonal map from rows of x to rows of y, (x_dim, y_dim) float32."""
     # In float64: the map then is orthogonal to the last bit that float32 can show.
     covariance = (x.astype(np.float64) * weights[:, None]).T @ y.astype(np.float64)

@@ -10,7 +10,7 @@ from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
 from pmeans.training.lexicon import MappedLanguage
-from pmeans.training.word_map import Procrustes, fit, normalised
+from pmeans.training.word_map import Procrustes, normalised, rotation
 
 N, DIM = 60, 5
 
@@ -88,13 +88,13 @@ def test_normalising_takes_the_mean_direction_away():
 
 def test_the_map_is_orthogonal():
     rng = np.random.default_rng(2)
-    w = fit(rng.normal(size=(9, 4)), rng.normal(size=(9, 4)), np.ones(9))
+    w = rotation(rng.normal(size=(9, 4)), rng.normal(size=(9, 4)), np.ones(9))
     np.testing.assert_allclose(w @ w.T, np.eye(4), atol=1e-6)
 
 
 def test_a_pair_counts_by_its_weight():
     x, y = np.array([[1.0, 0], [1.0, 0]]), np.array([[1.0, 0], [0, 1.0]])
-    assert fit(x, y, np.array([1.0, 100.0]))[0] @ [0, 1] > 0.9
+    assert rotation(x, y, np.array([1.0, 100.0]))[0] @ [0, 1] > 0.9
 
 
 def test_refinement_mends_a_dictionary_with_errors(files):
