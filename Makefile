@@ -66,7 +66,7 @@ bench: .venv-bench/.installed .venv-bench-fse  ## measure against other librarie
 	-sh benchmarks/install_fse.sh $@
 
 bench-eval: setup  ## measure the training of classifiers against plain torch (10 minutes, needs the data)
-	$(BIN)/python benchmarks/evaluation.py --complete --json benchmarks/evaluation.json > benchmarks/evaluation.md.new
+	PYTHONPATH=tests $(BIN)/python benchmarks/evaluation.py --complete --json benchmarks/evaluation.json > benchmarks/evaluation.md.new
 	mv benchmarks/evaluation.md.new benchmarks/evaluation.md
 
 golden: setup  ## write the kept numbers of tests/golden/model again, after a change that moves them

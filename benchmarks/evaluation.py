@@ -11,7 +11,7 @@ as `pmeans.evaluation.torch_engine` explains.
 With --complete, all 410 fits of CR and all 250 of AC are done by both, and the scores that a
 table would show are set side by side.
 
-    python benchmarks/evaluation.py [--complete] [--json FILE]
+    PYTHONPATH=tests python benchmarks/evaluation.py [--complete] [--json FILE]
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ from typing import TypeVar
 import numpy as np
 import torch
 
+import oracle
 import pmeans
 from pmeans import kernels
-from pmeans.evaluation import oracle, tasks, torch_engine
-from pmeans.evaluation.dataset import Dataset, Rows
+from pmeans.evaluation import tasks, torch_engine
+from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.draws import glorot, linear
 from pmeans.evaluation.protocols import evaluate
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
@@ -112,7 +113,7 @@ def features(data: Path, task: str) -> tuple[Floats, Ints]:
 def complete(task: str, x: Floats, labels: Ints) -> str:
     """Run a whole task with both programs, and return a line of the table."""
     known = tasks.find(task)
-    rows = Rows(("",) * len(labels), labels)
+    rows = Examples(("",) * len(labels), labels)
     dataset = Dataset(task, ("0", "1"), known.measure, True, {"en": {"all": rows}})
     encoder = SimpleNamespace(encode=lambda sentences, lang: x)
 

@@ -8,9 +8,10 @@ stop at another round. So nearly all fits must agree to the letter, and the scor
 import numpy as np
 import pytest
 
+import oracle
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.evaluation import oracle, tasks
+from pmeans.evaluation import tasks
 from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.draws import stratified_folds
 from pmeans.evaluation.features import Features

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold
 
-from pmeans.evaluation import oracle
+import oracle
 from pmeans.evaluation.draws import glorot, linear
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 

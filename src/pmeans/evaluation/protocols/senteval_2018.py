@@ -3,7 +3,7 @@
 One linear layer, trained by Adam on the *summed* cross-entropy; the L2 penalty is chosen by
 cross-validation, or on the development part where there is one. Two habits of that program decide
 digits: the early-stopping count is never set back, and the inner test fold is also what the inner
-training stops on. `pmeans.evaluation.oracle` is the same, one classifier at a time.
+training stops on. `tests/oracle.py` is the same, one classifier at a time.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Meant to be read beside a description of SentEval (January 2018) and of the paper's own
 experiments. Nothing is shared between two fits and nothing is clever. What the package really
-runs is held to this file, fit by fit, by the tests. Needs torch: ``pip install 'pmeans[train]'``.
+runs is held to this file, fit by fit, by the tests.
 """
 
 from __future__ import annotations
