@@ -77,13 +77,13 @@ def run(
     """Parse the command; `_RUN` is what it says of itself."""
     from pmeans.experiments import run as running
     from pmeans.experiments.plan import Experiment
-    from pmeans.experiments.results import data_folder
+    from pmeans.spaces.library import data_home
 
     whole = Experiment.from_toml(experiment)
     with resumable(), progress("evaluating") as step:
         outcome = running.run(
             whole.only(which, only_encoder or (), only_task or ()),
-            root=data_folder(data, whole.tasks),
+            root=data_home(data, needed=data is not None or whole.needs_data),
             results=results,
             progress=lambda share, text: step(share, 1, text),
             n_threads=n_threads,
@@ -103,10 +103,10 @@ def run(
 def list_tasks(*, data: Data = None) -> None:
     """List the known tasks, and whether their data is there."""
     from pmeans.evaluation import tasks
-    from pmeans.experiments.results import data_folder
     from pmeans.experiments.run import found
+    from pmeans.spaces.library import data_home
 
-    root = data_folder(data)
+    root = data_home(data, needed=True)
     rows = []
     for task in tasks.known().values():
         there, missing = found(task, root, task.languages)

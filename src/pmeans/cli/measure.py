@@ -42,10 +42,9 @@ def measure(
     sentences is the translation, by the means of words.
     """
     from pmeans.evaluation.measures import space_report as report
-    from pmeans.experiments.results import data_folder
-    from pmeans.spaces.library import find_space
+    from pmeans.spaces.library import data_home, find_space
 
-    space, folder = find_space(name), data_folder(data)
+    space, folder = find_space(name), data_home(data, needed=True)
     with progress("measuring") as step:
         found = list(report.measures(space, folder, lambda share, text: step(share, 1, text)))
     rows = []

@@ -29,7 +29,7 @@ from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.evaluation.features import Adapt
 from pmeans.evaluation.protocol import UNCHANGED, Settings
 from pmeans.evaluation.protocols import CLASSIFYING, of_name
-from pmeans.evaluation.tasks import Task, find, from_toml
+from pmeans.evaluation.tasks import Task, find, from_toml, known
 from pmeans.experiments import published
 from pmeans.recipe import Part
 from pmeans.training.corpus import PairFile
@@ -137,6 +137,11 @@ class Experiment:
         """Return one of the experiment's tasks."""
         own = from_toml(self.own_tasks) if self.own_tasks else []
         return next((task for task in own if task.name == name), None) or find(name)
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether it has published tasks; a user's own say themselves where they lie."""
+        return bool(known().keys() & self.tasks)
 
     def only(
         self, which: Set | None = None, encoders: Sequence[str] = (), tasks: Sequence[str] = ()

@@ -15,15 +15,13 @@ not there.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.errors import FormatError, InputError, did_you_mean
 from pmeans.evaluation import cells
 from pmeans.evaluation.cells import Cell
-from pmeans.evaluation.tasks import known
 from pmeans.experiments.plan import EncoderRow, Experiment, places
 from pmeans.experiments.statistics import (
     Comparison,
@@ -34,7 +32,6 @@ from pmeans.experiments.statistics import (
     interval,
 )
 from pmeans.files import replacing
-from pmeans.spaces.library import home
 
 Key = tuple[str, str, str, str]
 """Row, task, training and test language."""
@@ -56,26 +53,6 @@ class Index:
 
     cells: Mapping[Key, str] = field(default_factory=dict)
     absent: Reasons = field(default_factory=dict)
-
-
-def data_folder(given: Path | None = None, names: Collection[str] | None = None) -> Path:
-    """Return the folder with the tasks' data, or say where it was sought.
-
-    Args:
-        given: Chosen by the user.
-        names: Tasks that it is for; a user's own say themselves where they lie.
-    """
-    if given is None and names is not None and not set(names) & set(known()):
-        return Path()
-    chosen = os.environ.get("PMEANS_DATA")
-    usual = home().parent / "data"
-    folder = given or (Path(chosen).expanduser() if chosen else usual)
-    if not folder.is_dir():
-        raise StorageError(
-            f"no folder {str(folder)!r} with the data of the tasks. It is the one that is given, "
-            f"else $PMEANS_DATA ({chosen or 'not set'}), else {usual}."
-        )
-    return folder
 
 
 def read_index(results: Path, experiment: str) -> Index:
@@ -109,12 +86,16 @@ def note(results: Path, experiment: Experiment, named: Mapping[Key, str], reason
         experiment: What was looked at; what was noted about other rows and tasks is kept.
         named: Ids of its cells. One that cannot be named here, for want of a word space, keeps
             the name that it had.
-        reasons: Why cells cannot be computed.
+        reasons: Why cells cannot be computed; those of finished ones are not kept.
     """
-    old = read_index(results, experiment.name)
+    old, (finished, _) = read_index(results, experiment.name), scored(results, experiment)
     seen = {(place.row.name, place.task, place.test_lang) for place in places(experiment)}
     kept = {key: text for key, text in old.absent.items() if key not in seen}
-    absent = dict(sorted((kept | dict(reasons)).items()))
+    for place in places(experiment):
+        key = (place.row.name, place.task, place.test_lang)
+        if key in reasons and place.key not in finished:
+            kept[key] = reasons[key]
+    absent = dict(sorted(kept.items()))
     new = Index({**old.cells, **named}, absent)
     if new != old:
         write_index(results, experiment.name, new)

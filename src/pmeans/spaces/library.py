@@ -32,13 +32,22 @@ def home() -> Path:
     return (cache if cache.is_absolute() else Path.home() / ".cache") / "pmeans" / "spaces"
 
 
-def data_home(given: str | Path | None = None) -> Path:
+def data_home(given: str | Path | None = None, *, needed: bool = False) -> Path:
     """Return the folder of data to train and measure on: given, ``$PMEANS_DATA``, or by the spaces.
 
-    Nothing says that it is there.
+    Args:
+        given: Chosen by the user.
+        needed: Whether it is an error that it is not there.
     """
-    chosen = given or os.environ.get("PMEANS_DATA")
-    return Path(chosen).expanduser().absolute() if chosen else home().with_name("data")
+    variable, usual = os.environ.get("PMEANS_DATA"), home().with_name("data")
+    chosen = given or variable or usual
+    folder = Path(chosen).expanduser().absolute()
+    if needed and not folder.is_dir():
+        raise StorageError(
+            f"no folder {str(chosen)!r} with the data. It is the one that is given, "
+            f"else $PMEANS_DATA ({variable or 'not set'}), else {usual}."
+        )
+    return folder
 
 
 def installed() -> list[Path]:

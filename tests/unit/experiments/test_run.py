@@ -258,6 +258,17 @@ def test_a_cell_keeps_its_name_where_its_space_is_not_at_hand(go, path, monkeypa
     assert scored(path, go.experiment)[0] == before
 
 
+def test_a_finished_cell_needs_no_reason_where_its_space_is_not_at_hand(
+    go, path, monkeypatch, tmp_path
+):
+    go(go.experiment.only(tasks=["AC"]))
+    monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "empty"))
+    go()
+    noted = read_index(path, "toy").absent
+    assert {(row, task) for row, task, _ in noted if row == "mean"} == {("mean", "MR")}
+    assert ("elsewhere", "AC", "de") in noted
+
+
 def test_settings_make_another_cell(go, fakes):
     go()
     fakes.evaluated.clear()
