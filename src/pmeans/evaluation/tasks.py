@@ -38,7 +38,7 @@ from pmeans.config import build, read_toml
 from pmeans.errors import ConfigError, InputError, LanguageError, did_you_mean
 from pmeans.evaluation import protocols
 from pmeans.evaluation.dataset import Dataset, Examples, TaskPart
-from pmeans.evaluation.layouts import cls, senteval, table, ukp, unclassed
+from pmeans.evaluation.layouts import cls, senteval, table, unclassed
 from pmeans.evaluation.layouts.task import File, Labelled, Layout, Parts, Task
 
 __all__ = ["File", "Task", "find", "from_toml", "known", "load"]
@@ -48,7 +48,7 @@ _READERS: dict[Layout, Callable[[Task, Path, Sequence[str]], Mapping[str, Parts]
     "senteval-binary": senteval.read,
     "senteval-trec": senteval.read,
     "senteval-sst": senteval.read,
-    "ukp": ukp.read,
+    "ukp": senteval.read_ukp,
     "cls-sentences": cls.read_sentences,
     "cls-reviews": cls.read_reviews,
     "lines": unclassed.read,

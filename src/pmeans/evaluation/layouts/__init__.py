@@ -1,1 +1,1 @@
-"""The layouts that tasks are published in, one a file; each reads files into labelled rows."""
+"""The layouts that tasks are published in; each reads files into labelled rows."""

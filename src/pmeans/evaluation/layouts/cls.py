@@ -36,8 +36,7 @@ from xml.etree import ElementTree
 
 from pmeans.errors import FormatError
 from pmeans.evaluation.dataset import TaskPart
-from pmeans.evaluation.layouts.opening import check, find, read_bytes
-from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
+from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task, check, find, read_bytes
 from pmeans.text import tokenize
 
 PER_CLASS = 3000

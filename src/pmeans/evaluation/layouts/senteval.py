@@ -1,6 +1,6 @@
-"""Tasks in the layout of SentEval's ``data/downstream``, and translations of them.
+"""The paper's tasks: SentEval's, translations of them, and argumentation (``ukp``).
 
-What moves a digit, all of it as in SentEval of January 2018:
+What moves a digit in ``data/downstream``, all of it as in SentEval of January 2018:
 
 - The class numbered 1 is positive; for SUBJ it is objective.
 - Each part is sorted by (number of tokens, number of the class), and rows that tie stay in the
@@ -14,6 +14,11 @@ Translations lie in ``Translated-Datasets/<lang>/<TASK>/`` under SentEval's file
 line, in UTF-8. The folders below that name are our assumption: the authors' collection was never
 public in a form that could be looked at. Their rows take the order of the English rows, so that
 row i is the same sentence everywhere, and tokens lose ``_de`` or ``_fr`` where all have it.
+
+The argumentation tasks are as the paper's authors publish them: one sentence per line, tokenised
+and lowercased, in one file per language; one label per line in a file that all languages share.
+Every token carries its language (``claim_en``), which is cut off: a word space adds its own suffix
+where it has one. Rows stay in the order of the files.
 """
 
 from __future__ import annotations
@@ -23,9 +28,7 @@ from pathlib import Path
 
 from pmeans.errors import FormatError
 from pmeans.evaluation.dataset import TaskPart
-from pmeans.evaluation.layouts.opening import read_lines
-from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
-from pmeans.evaluation.layouts.ukp import without_suffix
+from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task, read_lines
 
 _Parse = Callable[[str, File], tuple[str, str]]
 _ORIGINAL = "en"
@@ -102,3 +105,35 @@ _PARSERS: dict[str, _Parse] = {
     "senteval-trec": _trec,
     "senteval-sst": _sst,
 }
+
+
+def read_ukp(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
+    """Read the sentences of some languages beside the labels of all."""
+    labels_path, labels = next(read_lines(task, f, root) for f in task.files if not f.lang)
+    found: dict[str, Parts] = {}
+    for file in task.files:
+        if file.lang not in languages:
+            continue
+        path, lines = read_lines(task, file, root)
+        if len(lines) != len(labels):
+            raise FormatError(
+                f"{path} has {len(lines):,} sentences and {labels_path} has {len(labels):,} "
+                "labels: they must go together line by line."
+            )
+        sentences = without_suffix(lines, file.lang)
+        found[file.lang] = {
+            "all": [
+                Labelled(sentence, label.strip(), f"{labels_path}, line {n:,}")
+                for n, (sentence, label) in enumerate(zip(sentences, labels, strict=True), 1)
+            ]
+        }
+    return found
+
+
+def without_suffix(sentences: Sequence[str], lang: str) -> list[str]:
+    """Return sentences with single spaces, and without ``_lang`` if every token has it."""
+    tokens = [sentence.split() for sentence in sentences]
+    suffix = f"_{lang}"
+    if all(len(t) > len(suffix) and t.endswith(suffix) for each in tokens for t in each):
+        tokens = [[token.removesuffix(suffix) for token in each] for each in tokens]
+    return [" ".join(each) for each in tokens]

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from pmeans.errors import FormatError
 from pmeans.evaluation.dataset import TaskPart
-from pmeans.evaluation.layouts.opening import check, find, read_text
-from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task
+from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task, check, find, read_text
 from pmeans.rows import Fields, Source, open_source
 from pmeans.text import tokenize
 

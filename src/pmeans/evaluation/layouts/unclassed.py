@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pmeans.errors import FormatError
-from pmeans.evaluation.layouts.opening import read_lines
-from pmeans.evaluation.layouts.task import Labelled, Parts, Task
+from pmeans.evaluation.layouts.task import Labelled, Parts, Task, read_lines
 from pmeans.text import tokenize
 
 _HEADER = "score\tfirst\tsecond"
