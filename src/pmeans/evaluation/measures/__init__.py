@@ -1,9 +1,8 @@
 """Measures that train no classifier: of a word space by itself, and of sentences as encoded.
 
 `similarity`: do cosines order pairs of words as people do? `bilingual`: are translations nearest
-neighbours? `retrieval`: and those of whole sentences? `encoded` asks the like of an encoder in an
-experiment. `picture` draws translation pairs, and `space_report` measures a space by everything
-that a folder has data for.
+neighbours? `retrieval`: and those of whole sentences? `picture` draws translation pairs, and
+`space_report` measures a space by everything that a folder has data for.
 """
 
 from __future__ import annotations

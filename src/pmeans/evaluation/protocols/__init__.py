@@ -11,7 +11,7 @@ from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, did_you_mean
 from pmeans.evaluation.dataset import Dataset, Score
 from pmeans.evaluation.features import Adapt, Features
-from pmeans.evaluation.measures.encoded import RETRIEVAL, STS
+from pmeans.evaluation.measures.retrieval import RETRIEVAL, STS
 from pmeans.evaluation.protocol import UNCHANGED, Job, Protocol, Settings, Trainer
 from pmeans.evaluation.protocols.modern import MODERN
 from pmeans.evaluation.protocols.senteval_2018 import SENTEVAL_2018
