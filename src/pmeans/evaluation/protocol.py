@@ -17,6 +17,8 @@ from pmeans.types import Array, Floats, Ints, Progress
 
 Train = Callable[[Sequence[FitGroup], FitRule], list[list[Fitted]]]
 """Trains groups of classifiers: the native core, or torch on an accelerator."""
+Split = tuple[TaskPart, Array, TaskPart, Array]
+"""The part and rows to train on, and the part and rows to test on."""
 
 
 @dataclass(frozen=True)
@@ -183,13 +185,8 @@ def training_rows(dataset: Dataset, lang: str) -> Array:
     return np.arange(len(parts["train"]) if "train" in parts else 0)
 
 
-def outer_splits(
-    dataset: Dataset, lang: str, folds: int, seed: int
-) -> list[tuple[TaskPart, Array, TaskPart, Array]]:
-    """Return for each split the part and rows to train on, and the part and rows to test on.
-
-    These are folds of ``all``, or the published parts ``train`` and ``test``.
-    """
+def outer_splits(dataset: Dataset, lang: str, folds: int, seed: int) -> list[Split]:
+    """Return folds of ``all``, or the published parts ``train`` and ``test``."""
     parts = dataset.rows[lang]
     if "all" in parts:
         found = stratified_folds(parts["all"].labels, folds, seed)

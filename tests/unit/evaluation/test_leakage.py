@@ -16,7 +16,7 @@ from pmeans.evaluation.protocol import Job, Trainer
 from pmeans.evaluation.protocols import modern
 from pmeans.evaluation.protocols import senteval_2018 as senteval
 from pmeans.evaluation.protocols import ukp_subsample as ukp
-from pmeans.evaluation.protocols.transfer_classifier import TRANSFER
+from pmeans.evaluation.protocols.modern import TRANSFER
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 

@@ -10,7 +10,7 @@ from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.features import Features
 from pmeans.evaluation.protocol import Job, Settings, Trainer, outer_splits
 from pmeans.evaluation.protocols import CLASSIFYING, PROTOCOLS, evaluate
-from pmeans.evaluation.protocols.transfer_classifier import calibration_error
+from pmeans.evaluation.protocols.modern import calibration_error
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 

@@ -13,9 +13,8 @@ from pmeans.evaluation.dataset import Dataset, Score
 from pmeans.evaluation.features import Adapt, Features
 from pmeans.evaluation.measures.retrieval import RETRIEVAL, STS
 from pmeans.evaluation.protocol import UNCHANGED, Job, Protocol, Settings, Trainer
-from pmeans.evaluation.protocols.modern import MODERN
+from pmeans.evaluation.protocols.modern import MODERN, TRANSFER
 from pmeans.evaluation.protocols.senteval_2018 import SENTEVAL_2018
-from pmeans.evaluation.protocols.transfer_classifier import TRANSFER
 from pmeans.evaluation.protocols.ukp_subsample import UKP_SUBSAMPLE
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Encoder, Progress

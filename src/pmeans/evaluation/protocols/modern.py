@@ -1,24 +1,38 @@
-"""``modern``: scikit-learn's logistic regression with nested selection, for daily use.
+"""``modern`` and ``transfer``: for daily use, and the product as it is used.
 
-Five outer folds, or the task's published test part. The inverse penalty C is chosen by five inner
-folds of the training rows on the task's own measure, and the classifier is then fitted on all of
-them: no row is trained on, stopped on or chosen on before it is tested.
+Both have five outer folds, or the task's published test part, and choose on training rows alone:
+no row is trained on, stopped on or chosen on before it is tested. ``modern`` is scikit-learn's
+logistic regression; five inner folds choose its inverse penalty C by the task's own measure.
+``transfer`` is `TransferClassifier`, fitted as a user fits it. Its settings:
+
+=================  ==============================================================================
+``adapt``          ``rows``: match each test language to the training rows by unlabelled rows of
+                   that language outside the test set; ``test``: by the test rows themselves, as
+                   an application may and a fair comparison may not
+``class_weight``   ``balanced``: let all classes weigh the same
+=================  ==============================================================================
+
+Its probabilities are calibrated on training rows; ``ece`` notes how far they are off on the test
+rows: the mean distance, in per cent, of confidence and accuracy over ten bins of confidence.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pmeans.evaluation.dataset import Dataset, Score
+from pmeans.evaluation.dataset import Dataset, Score, TaskPart
 from pmeans.evaluation.draws import stratified_folds
+from pmeans.evaluation.features import View
 from pmeans.evaluation.protocol import (
     Job,
     Protocol,
+    Split,
     check_classes,
     check_folds,
     outer_splits,
@@ -30,30 +44,44 @@ SEED = 0
 FOLDS = 5
 INVERSE_PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 ITERATIONS = 200
+BINS = 10
+Predict = Callable[[str, Split], tuple[Array, dict[str, float]]]
+"""Predicts the test rows of a language; what it notes of them comes with the classes, (n_test,)."""
+Learn = Callable[[Job, View, TaskPart, Array], tuple[Predict, float]]
+"""Learns from rows of a part; the development score in per cent comes with what predicts."""
 
 
-def _run(job: Job) -> list[Score]:
+def _run(learn: Learn, job: Job) -> list[Score]:
     """Return a score for each fold and test language, or for each test language."""
-    dataset, train_lang = job.dataset, job.train_lang
-    scores = []
+    dataset, scores = job.dataset, []
     splits = {lang: outer_splits(dataset, lang, FOLDS, SEED) for lang in job.langs}
-    for k, (train_part, rows, _, _) in enumerate(splits[train_lang]):
-        job.progress(k / len(splits[train_lang]), f"fold {k + 1} of {len(splits[train_lang])}")
+    of_training = splits[job.train_lang]
+    for k, (train_part, rows, _, _) in enumerate(of_training):
+        job.progress(k / len(of_training), f"fold {k + 1} of {len(of_training)}")
         seen = {lang: splits[lang][k][1] for lang in job.langs}
-        view = job.features.view(train_lang, train_part, seen)
-        labels = dataset.rows[train_lang][train_part].labels[rows]
-        x = view.matrix(train_lang, train_part)[rows]
-        classifier, c, dev = _fit(x, labels, dataset, job.trainer.threads)
+        view = job.features.view(job.train_lang, train_part, seen)
+        predict, dev = learn(job, view, train_part, rows)
         for lang in job.test_langs:
-            _, _, test_part, test = splits[lang][k]
-            gold = dataset.rows[lang][test_part].labels[test]
-            predicted = classifier.predict(view.matrix(lang, test_part)[test])
+            _, _, part, test = splits[lang][k]
+            gold = dataset.rows[lang][part].labels[test]
+            predicted, chosen = predict(lang, splits[lang][k])
             value = score(dataset, gold, predicted)
-            chosen = {"c": c}
             scores.append(
                 Score(lang, k, SEED, value, dev, chosen, len(rows), len(gold), gold, predicted)
             )
     return scores
+
+
+def _logistic(job: Job, view: View, part: TaskPart, rows: Array) -> tuple[Predict, float]:
+    labels = job.dataset.rows[job.train_lang][part].labels[rows]
+    x = view.matrix(job.train_lang, part)[rows]
+    classifier, c, dev = _fit(x, labels, job.dataset, job.trainer.threads)
+
+    def predict(lang: str, split: Split) -> tuple[Array, dict[str, float]]:
+        _, _, test_part, test = split
+        return classifier.predict(view.matrix(lang, test_part)[test]), {"c": c}
+
+    return predict, dev
 
 
 def _fit(x: Array, labels: Array, dataset: Dataset, threads: int) -> tuple[Any, float, float]:
@@ -85,14 +113,66 @@ def _fit(x: Array, labels: Array, dataset: Dataset, threads: int) -> tuple[Any, 
     return classifier, c, float(means[best])
 
 
+def _transfer(job: Job, view: View, part: TaskPart, rows: Array) -> tuple[Predict, float]:
+    from pmeans.transfer import TransferClassifier
+    from pmeans.transfer.words import UnknownWordsWarning
+
+    dataset, adapt = job.dataset, job.settings.adapt
+    train = dataset.rows[job.train_lang][part]
+    weight = job.settings.class_weight
+    classifier = TransferClassifier(view.encoder, class_weight=weight, seed=SEED)
+    with warnings.catch_warnings():
+        # Coverage is part of every result.
+        warnings.simplefilter("ignore", UnknownWordsWarning)
+        labels = [dataset.classes[label] for label in train.labels[rows]]
+        classifier.fit([train.sentences[i] for i in rows], labels, lang=job.train_lang)
+    numbers = np.array([dataset.classes.index(name) for name in classifier.classes])
+
+    def predict(lang: str, split: Split) -> tuple[Array, dict[str, float]]:
+        _, others, test_part, test = split
+        examples = dataset.rows[lang][test_part]
+        texts = [examples.sentences[i] for i in test]
+        if lang != job.train_lang and adapt:
+            unlabelled = dataset.rows[lang][part].sentences
+            on_test = adapt == "test"
+            classifier.adapt(texts if on_test else [unlabelled[i] for i in others], lang=lang)
+        probabilities = classifier.predict_proba(texts, lang=lang)
+        predicted = numbers[probabilities.argmax(axis=1)]
+        right = predicted == examples.labels[test]
+        chosen = {"penalty": classifier.chosen.penalty, "columns": classifier.chosen.columns}
+        return predicted, chosen | {"ece": calibration_error(probabilities.max(axis=1), right)}
+
+    return predict, 100 * (classifier.chosen.score or 0.0)
+
+
+def calibration_error(confidence: Array, right: Array) -> float:
+    """Return the expected calibration error in per cent.
+
+    Args:
+        confidence: Probability of the predicted class, (n,).
+        right: Whether the prediction was right, (n,).
+    """
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(bins, confidence.astype(np.float64) - right, minlength=BINS)
+    return 100 * float(np.abs(gaps).sum() / max(1, len(right)))
+
+
 def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
     check_classes(dataset, train_lang, test_langs)
     check_folds(dataset, train_lang, FOLDS)
 
 
-def _fits(dataset: Dataset, train_lang: str) -> int:
-    per_split = FOLDS * len(INVERSE_PENALTIES) + 1
+def _fits(per_split: int, dataset: Dataset, train_lang: str) -> int:
     return per_split * (FOLDS if "all" in dataset.rows[train_lang] else 1)
 
 
-MODERN = Protocol("modern", 1, _check, _run, _fits)
+MODERN = Protocol(
+    "modern",
+    1,
+    _check,
+    partial(_run, _logistic),
+    partial(_fits, FOLDS * len(INVERSE_PENALTIES) + 1),
+)
+TRANSFER = Protocol(
+    "transfer", 1, _check, partial(_run, _transfer), partial(_fits, 40), ("adapt", "class_weight")
+)
