@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from pmeans.errors import InputError
 from pmeans.kernels.softmax import BETA1, BETA2, EPSILON, FitGroup, FitRule, Fitted, measured
 from pmeans.types import Array, Floats
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 DEV_ROWS = 256
 """Development rows of each group that are gathered at a time."""
@@ -42,12 +40,6 @@ def train_classifiers(groups: Sequence[FitGroup], rule: FitRule, device: str) ->
     Returns:
         For each group its classifiers, in the order of its rates.
     """
-    try:
-        import torch
-    except ImportError:
-        raise InputError(
-            f"training on {device!r} needs torch: pip install 'pmeans[train]'."
-        ) from None
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise InputError(f"torch finds no CUDA for device {device!r}. 'cpu' works everywhere.")
     alike: dict[tuple[int, ...], list[int]] = {}
@@ -75,8 +67,6 @@ def _on_device(x: Floats, device: str) -> Tensor:
     minibatches up and adds nothing to a gradient. Columns of zeros make the width a multiple of
     eight, as products of aligned rows are faster; their weights stay zero.
     """
-    import torch
-
     n, dim = x.shape
     copy = torch.zeros(n + 1, dim + 8 - dim % 8, device=device)
     copy[:n, :dim] = torch.from_numpy(x)
@@ -122,8 +112,6 @@ class _Lockstep:
     """The tensors of groups that train together; row i of each belongs to group i."""
 
     def __init__(self, groups: list[FitGroup], rule: FitRule, x: Tensor) -> None:
-        import torch
-
         first = groups[0]
         dim, n_classes = first.x.shape[1], len(first.bias)
         self.groups, self.rule, self.x = groups, rule, x
@@ -147,8 +135,6 @@ class _Lockstep:
 
     def train_round(self) -> None:
         """Queue the passes of one round; the device is not waited for."""
-        import torch
-
         for rows in self._batches():
             self.step += 1
             x = self.x[rows]  # (groups, batch, width)
@@ -163,8 +149,6 @@ class _Lockstep:
 
     def scores(self) -> Array:
         """Return the development score of each classifier, (groups, n_fits)."""
-        import torch
-
         pieces = torch.split(self.dev, DEV_ROWS, dim=1)
         found = [self._logits(self.x[rows]).argmax(dim=3) for rows in pieces]
         predicted = torch.cat(found, dim=1).mT.cpu().numpy()  # (groups, n_fits, rows)
@@ -177,8 +161,6 @@ class _Lockstep:
 
     def remember(self, better: Array) -> None:
         """Keep the present weights where ``better`` is true, (groups, n_fits)."""
-        import torch
-
         self.best = torch.where(self._for_each_class(better) > 0, self.w, self.best)
 
     def remembered(self, row: int) -> Floats:
@@ -187,8 +169,6 @@ class _Lockstep:
 
     def drop_all_but(self, left: Array) -> None:
         """Go on with the groups where ``left`` is true, (groups,)."""
-        import torch
-
         rows = torch.from_numpy(np.flatnonzero(left)).to(self.x.device)
         self.groups = [self.groups[row] for row in np.flatnonzero(left)]
         for name in ("w", "m", "v", "best", "rates", "l2", "dev"):
@@ -196,14 +176,10 @@ class _Lockstep:
 
     def _logits(self, x: Tensor) -> Tensor:
         """Return (groups, rows, n_fits, n_classes)."""
-        import torch
-
         return torch.bmm(x, self.w.mT).reshape(*x.shape[:2], *self.classifiers)
 
     def _batches(self) -> list[Tensor]:
         """Return the rows of every step of a round, (groups, batch or, at last, fewer) each."""
-        import torch
-
         streams = {_stream(group) for group in self.groups}
         batches: list[Tensor] = []
         for _ in range(self.rule.epochs_a_round):
@@ -214,8 +190,6 @@ class _Lockstep:
 
     def _filled(self, rows: list[Array]) -> Tensor:
         """Return lists of rows as one tensor, (groups, the longest)."""
-        import torch
-
         filled = np.full((len(rows), max(map(len, rows))), self.filler)
         for each, some in zip(filled, rows, strict=True):
             each[: len(some)] = some
@@ -223,8 +197,6 @@ class _Lockstep:
 
     def _for_each_class(self, values: Array) -> Tensor:
         """Return (groups, n_fits) as (groups, n_fits * n_classes, 1) float32."""
-        import torch
-
         repeated = np.repeat(values.astype(np.float32), self.classifiers[1], axis=1)
         return torch.from_numpy(repeated[..., None]).to(self.x.device)
 

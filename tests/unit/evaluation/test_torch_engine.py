@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from pmeans.errors import InputError
-from pmeans.evaluation import torch_engine
 from pmeans.evaluation.draws import linear
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 
 torch = pytest.importorskip("torch")
+torch_engine = pytest.importorskip("pmeans.evaluation.torch_engine")
 
 SUMMED = FitRule(16, 4, 60, 6, False, "sum", "accuracy")
 AVERAGED = FitRule(8, 1, 100, 5, True, "mean", "macro-f1")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, did_you_mean
@@ -16,7 +17,7 @@ from pmeans.evaluation.protocol import UNCHANGED, Job, Protocol, Settings, Train
 from pmeans.evaluation.protocols.modern import MODERN, TRANSFER
 from pmeans.evaluation.protocols.senteval_2018 import SENTEVAL_2018
 from pmeans.evaluation.protocols.ukp_subsample import UKP_SUBSAMPLE
-from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
+from pmeans.files import optional
 from pmeans.types import Encoder, Progress
 
 CLASSIFYING = (SENTEVAL_2018, UKP_SUBSAMPLE, MODERN, TRANSFER)
@@ -89,16 +90,11 @@ def of_name(name: str) -> Protocol:
 def _trainer(n_threads: int | None, device: str) -> Trainer:
     threads = n_threads or kernels.available_threads()
     if device == "cpu":
-
-        def train(groups: Sequence[FitGroup], rule: FitRule) -> list[list[Fitted]]:
-            return kernels.train_classifiers(groups, rule, threads)
-
-        # Two a thread: the second is at hand when the first one stops early.
+        # Two per thread: the second is at hand when the first one stops early.
+        train = partial(kernels.train_classifiers, n_threads=threads)
         return Trainer(train, 2 * threads, threads)
+    optional("torch", "train", f"training on {device!r}")
     from pmeans.evaluation import torch_engine
 
-    def train_there(groups: Sequence[FitGroup], rule: FitRule) -> list[list[Fitted]]:
-        return torch_engine.train_classifiers(groups, rule, device)
-
     # The more, the better: a step of hundreds takes hardly longer than one of ten.
-    return Trainer(train_there, 1000, threads)
+    return Trainer(partial(torch_engine.train_classifiers, device=device), 1000, threads)
