@@ -53,7 +53,7 @@ def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable
         if key in compared:
             got = compared[key]
             cells += [
-                Field(got.difference, got.low, got.high),
+                Field(got.mean, got.low, got.high),
                 Field(got.p),
                 Field(adjusted[key]),
                 Field(text=got.test),
@@ -91,7 +91,7 @@ def _average(
     got = average_comparison(compared, independent=True)
     means = [average([interval(each[key]) for key in keys], independent=True) for each in (a, b)]
     cells = [Field(mean.mean, mean.low, mean.high) for mean in means]
-    cells += [Field(got.difference, got.low, got.high), Field(got.p), Field(), Field(text=got.test)]
+    cells += [Field(got.mean, got.low, got.high), Field(got.p), Field(), Field(text=got.test)]
     return Row("average", tuple(cells))
 
 

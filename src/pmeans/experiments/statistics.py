@@ -56,26 +56,16 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """How much better one encoder is than another, in points.
+class Comparison(Interval):
+    """How much better one encoder is than another: the first one's score minus the second's.
 
     Attributes:
-        difference: Score of the first minus score of the second.
-        low: Lower end of its 95 % confidence interval.
-        high: Upper end.
         p: Two-sided p-value of there being no difference.
         test: Where it comes from.
-        error: Standard error of the difference.
-        df: Degrees of freedom of the standard error.
     """
 
-    difference: float
-    low: float
-    high: float
     p: float
     test: Test
-    error: float
-    df: float
 
 
 def interval(cell: Cell, rng: np.random.Generator | None = None) -> Interval:
@@ -102,7 +92,7 @@ def interval(cell: Cell, rng: np.random.Generator | None = None) -> Interval:
     if cell.gold is None or cell.predicted is None:
         return Interval(value, math.nan, math.nan, math.nan, math.inf)
     rows = np.stack([decode_classes(cell.gold[0]), decode_classes(cell.predicted[0])])
-    drawn = _resampled(rows, cell.measure, rng or np.random.default_rng(0))[0]
+    drawn = _resampled(rows, cell.measure, rng)[0]
     low, high = _middle(drawn)
     return Interval(value, low, high, float(drawn.std()), math.inf)
 
@@ -138,7 +128,7 @@ def compare(
     of = _interval(differences.mean(), error, df)
     # Differences that are all alike leave a t-test nothing to divide by: their signs still speak.
     p = _p(of.mean, error, df) if error > 0 or of.mean == 0 else 0.5**df
-    return Comparison(of.mean, of.low, of.high, p, test, error, df)
+    return Comparison(**vars(of), p=p, test=test)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -162,28 +152,26 @@ def average(intervals: Sequence[Interval], *, independent: bool) -> Interval:
     """
     if len(intervals) == 1:
         return intervals[0]
-    error, df = _combined(intervals, independent)
-    return _interval(float(np.mean([each.mean for each in intervals])), error, df)
+    return _combined(intervals, independent)
 
 
 def average_comparison(comparisons: Sequence[Comparison], *, independent: bool) -> Comparison:
     """Return the mean of several differences, as `average` does for scores."""
     if len(comparisons) == 1:
         return comparisons[0]
-    error, df = _combined(comparisons, independent)
-    of = _interval(float(np.mean([each.difference for each in comparisons])), error, df)
+    of = _combined(comparisons, independent)
     # Without any spread there is no t-test; the weakest of its parts speaks for the mean.
-    p = _p(of.mean, error, df) if error > 0 else max(each.p for each in comparisons)
-    return Comparison(of.mean, of.low, of.high, p, "combined", error, df)
+    p = _p(of.mean, of.error, of.df) if of.error > 0 else max(each.p for each in comparisons)
+    return Comparison(**vars(of), p=p, test="combined")
 
 
-def _combined(parts: Sequence[Interval | Comparison], independent: bool) -> tuple[float, float]:
-    errors, dfs = np.array([[part.error, part.df] for part in parts]).T
+def _combined(parts: Sequence[Interval], independent: bool) -> Interval:
+    means, errors, dfs = np.array([[part.mean, part.error, part.df] for part in parts]).T
     if not independent:
-        return float(errors.mean()), float(dfs.min())
+        return _interval(np.mean(means), float(errors.mean()), float(dfs.min()))
     variance, spent = (errors**2).sum(), (errors**4 / dfs).sum()
     df = variance**2 / spent if spent > 0 else math.inf
-    return float(np.sqrt(variance)) / len(parts), float(df)
+    return _interval(np.mean(means), float(np.sqrt(variance)) / len(parts), float(df))
 
 
 def _corrected_error(values: Array, cell: Cell) -> float:
@@ -192,7 +180,7 @@ def _corrected_error(values: Array, cell: Cell) -> float:
     return float(np.sqrt((1 / len(values) + rho) * values.var(ddof=1)))
 
 
-def _interval(mean: float, error: float, df: float) -> Interval:
+def _interval(mean: Any, error: float, df: float) -> Interval:
     half = float(_stats().t.ppf((1 + CONFIDENCE) / 2, df)) * error
     return Interval(float(mean), float(mean) - half, float(mean) + half, error, df)
 
@@ -232,14 +220,14 @@ def correlation(kind: str, x: Sequence[float], y: Sequence[float]) -> tuple[floa
 
 def _compare_predictions(a: Cell, b: Cell, rng: np.random.Generator | None) -> Comparison:
     rows = _predictions(a, b)
-    first, second = _observed(rows, a.measure)
-    drawn = np.subtract(*_resampled(rows, a.measure, rng or np.random.default_rng(0)))
+    [first], [second] = _scores(rows, np.ones((1, rows.shape[1]), dtype=int), a.measure)
+    drawn = np.subtract(*_resampled(rows, a.measure, rng))
     low, high = _middle(drawn)
     # One is added for the sample itself: no p-value of a finite number of draws is zero.
     beyond = 1 + min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
     p = min(1.0, 2 * beyond / (1 + len(drawn)))
-    error = float(drawn.std())
-    return Comparison(float(first - second), low, high, p, "paired bootstrap", error, math.inf)
+    error, difference = float(drawn.std()), float(first - second)
+    return Comparison(difference, low, high, error, math.inf, p, "paired bootstrap")
 
 
 def _predictions(a: Cell, b: Cell) -> Ints:
@@ -287,22 +275,15 @@ def _stats() -> Any:
     return stats
 
 
-def _observed(rows: Ints, measure: str) -> Array:
-    """Score the rows themselves.
+def _resampled(rows: Ints, measure: str, rng: np.random.Generator | None) -> Array:
+    """Score `RESAMPLES` samples drawn from the rows, (n_encoders, RESAMPLES).
 
     Args:
         rows: True class and the prediction of each encoder, (1 + n_encoders, n_rows).
-        measure: ``accuracy``, or macro-F1 over the classes that occur.
-
-    Returns:
-        Per cent, (n_encoders,).
+        measure: Accuracy or macro-F1.
+        rng: Draws; if None, one with a fixed seed.
     """
-    kinds, counts = np.unique(rows, axis=1, return_counts=True)
-    return _scores(kinds, counts[None], measure)[:, 0]
-
-
-def _resampled(rows: Ints, measure: str, rng: np.random.Generator) -> Array:
-    """Score `RESAMPLES` samples drawn from the rows, (n_encoders, RESAMPLES)."""
+    rng = rng or np.random.default_rng(0)
     kinds, counts = np.unique(rows, axis=1, return_counts=True)
     n = counts.sum()
     samples = (rng.multinomial(n, counts / n, _CHUNK) for _ in range(RESAMPLES // _CHUNK))

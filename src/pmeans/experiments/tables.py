@@ -117,7 +117,7 @@ def _best(rows: Sequence[EncoderRow], over: Over, scores: Scores) -> EncoderRow 
         return None
     best = max(found, key=lambda each: each[0])[1]
     others = [scores.compare(best, row, over) for _, row in found if row is not best]
-    p_values = [each.p if each and each.difference > 0 else 1.0 for each in others]
+    p_values = [each.p if each and each.mean > 0 else 1.0 for each in others]
     return best if max(holm(p_values)) < SIGNIFICANT else None
 
 

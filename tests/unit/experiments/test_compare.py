@@ -24,7 +24,7 @@ def test_a_row_has_both_scores_their_difference_and_its_p_values():
     expected = statistics.compare(a, b)
     assert table.rows[0].name == "MR en→en"
     assert (one.value, other.value) == (pytest.approx(76), pytest.approx(75))
-    assert (difference.low, difference.value) == (expected.low, expected.difference)
+    assert (difference.low, difference.value) == (expected.low, expected.mean)
     assert (p.value, holm.value, test.text) == (expected.p, expected.p, "corrected t-test")
 
 

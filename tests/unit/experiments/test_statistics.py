@@ -33,7 +33,7 @@ def test_corrected_test_is_that_of_a_calculation_by_hand():
     # differences 1 2 -1 3 4: mean 1.8, s² = 3.7, error = sqrt((1/5 + 1/3) * 3.7) = 1.404754;
     # t = 1.281363 with 4 degrees of freedom: p = 0.26929
     got = compare(splits(A, n_test=30, n_train=90), splits(B, n_test=30, n_train=90))
-    assert got.difference == pytest.approx(1.8)
+    assert got.mean == pytest.approx(1.8)
     assert got.error == pytest.approx(1.404754, abs=1e-6)
     assert got.p == pytest.approx(2 * stats.t.sf(1.281363, 4), abs=1e-6)
     assert (got.low, got.high) == pytest.approx((1.8 - 3.900222, 1.8 + 3.900222), abs=1e-5)
@@ -102,7 +102,7 @@ def test_bootstrap_agrees_with_plain_resampling_of_rows():
     rows = rng.integers(0, 60, (10_000, 60))
     plain = 100 * ((gold == one)[rows].mean(axis=1) - (gold == other)[rows].mean(axis=1))
     assert got.test == "paired bootstrap"
-    assert got.difference == pytest.approx(a.values[0] - b.values[0])
+    assert got.mean == pytest.approx(a.values[0] - b.values[0])
     # Two bootstraps of 10,000 draws: their spread agrees within 2 %, their ends within a row.
     assert got.error == pytest.approx(plain.std(), rel=0.03)
     assert (got.low, got.high) == pytest.approx(tuple(np.quantile(plain, [0.025, 0.975])), abs=1.7)
@@ -113,7 +113,8 @@ def test_bootstrap_macro_f1_is_sklearns():
 
     rng = np.random.default_rng(0)
     gold, one, other = (rng.integers(0, 4, 50) for _ in range(3))
-    got = statistics._observed(np.stack([gold, one, other]), "macro-f1")
+    each_once = np.ones((1, 50), dtype=int)
+    got = statistics._scores(np.stack([gold, one, other]), each_once, "macro-f1")[:, 0]
     theirs = [100 * f1_score(gold, each, average="macro") for each in (one, other)]
     np.testing.assert_allclose(got, theirs)
 
@@ -139,7 +140,7 @@ def test_bootstrap_p_value_agrees_with_mcnemars_exact_test():
 def test_equal_predictions_are_no_difference():
     a = fixed("0101", "0111")
     got = compare(a, a)
-    assert (got.difference, got.p, got.low, got.high) == (0, 1, 0, 0)
+    assert (got.mean, got.p, got.low, got.high) == (0, 1, 0, 0)
 
 
 def test_bootstrap_finds_few_differences_where_there_are_none():
@@ -155,7 +156,7 @@ def test_bootstrap_is_offered_for_folds_over_the_rows_of_all():
     a = splits([100] * 3, gold=("0011",) * 3, predicted=("0011",) * 3)
     b = splits([50] * 3, gold=("0011",) * 3, predicted=("0110",) * 3)
     got = compare(a, b, test="paired bootstrap")
-    assert (got.test, got.difference) == ("paired bootstrap", 50)
+    assert (got.test, got.mean) == ("paired bootstrap", 50)
 
 
 def test_the_same_generator_state_gives_the_same_interval():
@@ -232,7 +233,7 @@ def test_languages_of_a_task_share_their_errors():
 def test_an_average_of_differences_can_be_surer_than_each():
     parts = [compare(noisy(81, i), noisy(80, i + 50)) for i in range(9)]
     together = average_comparison(parts, independent=True)
-    assert together.difference == pytest.approx(1)
+    assert together.mean == pytest.approx(1)
     assert together.p < min(part.p for part in parts)
 
 
