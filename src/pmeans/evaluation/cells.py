@@ -112,10 +112,7 @@ def decode_classes(digits: str) -> Ints:
 
 
 def append(folder: Path, cell: Cell) -> None:
-    """Add a cell whole, or not at all.
-
-    Other processes may append to the same store at the same time.
-    """
+    """Add a cell whole, or not at all; other processes may do so at the same time."""
     record = asdict(cell) | {"gold": None}
     if cell.gold:
         record["gold"] = name(cell.gold)
@@ -260,10 +257,6 @@ def claim(folder: Path, cell: str) -> Iterator[bool]:
 
     The claim is a lock on a small file beside the store. One who got it looks again at what is
     finished: another process may have completed the cell a moment ago.
-
-    Args:
-        folder: Of the store.
-        cell: Id of the cell.
     """
     # No folder of its own: to remove it would race with those who are about to write there.
     path = folder / f".{cell}.claim"

@@ -7,7 +7,6 @@ to it: what the other one has above such a control, it does not owe to its lengt
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
+from pmeans.evaluation import cells
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks
 from pmeans.types import Floats
 
@@ -61,8 +61,7 @@ class RandomProjection(SentenceEncoder):
 
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
-        content = (self.encoder.fingerprint(), self.dim, self.seed)
-        return hashlib.sha256(repr(content).encode()).hexdigest()[:12]
+        return cells.name((self.encoder.fingerprint(), self.dim, self.seed))
 
     def fit_znorm(self, sentences: Iterable[str], **options: Any) -> RandomProjection:
         """Fit the inner encoder's z-norm, and return the same projection of that encoder."""
@@ -79,12 +78,6 @@ class RandomProjection(SentenceEncoder):
         """Turn sentences into projected rows, (n_sentences, dim) float32.
 
         The unprojected rows exist chunk by chunk only. A zero row stays zero.
-
-        Args:
-            sentences: Any iterable of sentences.
-            lang: Language of all, or one for each.
-            out: Where to write, (n_sentences, dim) float32.
-            n_threads: As for the inner encoder.
         """
         texts = sentences if isinstance(sentences, Sequence) else list(sentences)
         rows = np.empty((len(texts), self.dim), dtype=np.float32) if out is None else out

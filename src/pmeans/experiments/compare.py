@@ -6,29 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pmeans.errors import InputError
 from pmeans.evaluation.cells import Cell
+from pmeans.experiments import statistics
 from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
-from pmeans.experiments.statistics import (
-    Comparison,
-    average,
-    average_comparison,
-    holm,
-    interval,
-)
-from pmeans.experiments.statistics import compare as compare_scores
+from pmeans.experiments.statistics import Comparison, average, holm, interval
 
 Languages = tuple[str, str, str]
 """Task, training and test language."""
 
 
 def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable[Cell]) -> Table:
-    """Compare two encoders on every task and language that either has results of.
-
-    Args:
-        name_a: What the first is called.
-        cells_a: Its scores.
-        name_b: What the second is called.
-        cells_b: Its scores.
-    """
+    """Compare two encoders by their scores on every task and language that either has any of."""
     a, b = (
         {(cell.task, cell.train_lang, cell.test_lang): cell for cell in cells}
         for cells in (cells_a, cells_b)
@@ -43,7 +30,7 @@ def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable
             reasons[key] = f"no results of {name_a if key not in a else name_b}"
             continue
         try:
-            compared[key] = compare_scores(a[key], b[key])
+            compared[key] = statistics.compare(a[key], b[key])
         except InputError as error:
             reasons[key] = str(error)
     adjusted = dict(zip(compared, holm([each.p for each in compared.values()]), strict=True))
@@ -52,26 +39,16 @@ def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable
         cells = [_score(each.get(key), reasons.get(key)) for each in (a, b)]
         if key in compared:
             got = compared[key]
-            cells += [
-                Field(got.mean, got.low, got.high),
-                Field(got.p),
-                Field(adjusted[key]),
-                Field(text=got.test),
-            ]
+            cells += _compared(got, Field(adjusted[key]))
         else:
             cells += [Field(note=reasons[key])] * 4
         task, train, test = key
         rows.append(Row(f"{task} {train}→{test}", tuple(cells)))
     if len(keys) > 1 and not reasons and len({key[1:] for key in keys}) == 1:
         rows.append(_average(keys, a, b, list(compared.values())))
-    columns = (
-        Column(name_a),
-        Column(name_b if name_b != name_a else f"{name_b} (second)"),
-        Column("difference"),
-        Column("p", 4),
-        Column("p, Holm", 4),
-        Column("test"),
-    )
+    second = name_b if name_b != name_a else f"{name_b} (second)"
+    scores = (Column(name_a), Column(second), Column("difference"))
+    columns = (*scores, Column("p", 4), Column("p, Holm", 4), Column("test"))
     legend = (
         "Per cent. ± is half of the 95 % confidence interval. The difference is the first minus "
         "the second. Holm's adjustment is over all tasks; what is then below "
@@ -88,11 +65,15 @@ def _average(
     compared: Sequence[Comparison],
 ) -> Row:
     """Return the row of the average over tasks: one question more, outside Holm's adjustment."""
-    got = average_comparison(compared, independent=True)
+    got = statistics.average_comparison(compared, independent=True)
     means = [average([interval(each[key]) for key in keys], independent=True) for each in (a, b)]
     cells = [Field(mean.mean, mean.low, mean.high) for mean in means]
-    cells += [Field(got.mean, got.low, got.high), Field(got.p), Field(), Field(text=got.test)]
-    return Row("average", tuple(cells))
+    return Row("average", (*cells, *_compared(got, Field())))
+
+
+def _compared(got: Comparison, adjusted: Field) -> list[Field]:
+    difference = Field(got.mean, got.low, got.high)
+    return [difference, Field(got.p), adjusted, Field(text=got.test)]
 
 
 def _score(cell: Cell | None, reason: str | None) -> Field:

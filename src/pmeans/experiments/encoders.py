@@ -71,7 +71,11 @@ class Shelf:
             LanguageError: The word spaces do not cover both languages.
         """
         row = _for_language(row, test_lang)
-        encoder = self._model(row) if row.model else self._joined(row)
+        try:
+            encoder = self._model(row) if row.model else self._joined(row)
+        except StorageError as error:
+            # What is missing; what follows is for one who typed a name, on this machine.
+            raise StorageError(re.split(r"[.:] ", str(error))[0].rstrip(".")) from error
         for lang in (train_lang, test_lang):
             if encoder.languages and lang not in encoder.languages:
                 raise LanguageError(
@@ -79,13 +83,9 @@ class Shelf:
                 )
         spaces = [space.digest() for space in encoder.spaces.values()]
         content: list[object] = [encoder.recipe.id, spaces, row.project]
-        if row.text:
-            content += [self._text(row.text), row.align]
-        if row.model:
-            content += [encoder.fitted_digest()]
-        if row.adapt:
-            content += [row.adapt]
-        digits = cells.name(content)
+        content += [self._text(row.text), row.align] if row.text else []
+        content += [encoder.fitted_digest()] if row.model else []
+        digits = cells.name([*content, row.adapt] if row.adapt else content)
         if digits not in self._opened:
             self._opened[digits] = Opened(
                 digits, row.project or encoder.dim, lambda: _made(encoder, row)
@@ -94,22 +94,13 @@ class Shelf:
 
     def _joined(self, row: EncoderRow) -> PowerMeanEncoder:
         recipe = Recipe(row.parts, row.name, row.tokenizer, row.root, row.znorm)
-        return PowerMeanEncoder(recipe, {part.space: self._space(part.space) for part in row.parts})
+        for name in {part.space for part in row.parts} - self._spaces.keys():
+            self._spaces[name] = find_space(name)
+        return PowerMeanEncoder(recipe, {p.space: self._spaces[p.space] for p in row.parts})
 
     def _model(self, row: EncoderRow) -> PowerMeanEncoder:
-        try:
-            made = models.load(row.model)
-        except StorageError as error:
-            raise _told_shortly(error) from error
+        made = models.load(row.model)
         return made.replace(recipe=replace(made.recipe, tokenizer=row.tokenizer))
-
-    def _space(self, name: str) -> WordSpace:
-        if name not in self._spaces:
-            try:
-                self._spaces[name] = find_space(name)
-            except StorageError as error:
-                raise _told_shortly(error) from error
-        return self._spaces[name]
 
     def _text(self, file: PairFile) -> tuple[object, ...]:
         """Name what is fitted on by its content, not by where it is."""
@@ -123,11 +114,6 @@ class Shelf:
                 ) from error
             self._digests[file.path] = found.hexdigest()
         return (self._digests[file.path], file.first, file.second, file.sources, file.limit)
-
-
-def _told_shortly(error: StorageError) -> StorageError:
-    """Keep what is missing; what follows is for one who typed a name, on this machine."""
-    return StorageError(re.split(r"[.:] ", str(error))[0].rstrip("."))
 
 
 def _for_language(row: EncoderRow, lang: str) -> EncoderRow:

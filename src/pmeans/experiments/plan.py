@@ -162,15 +162,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Place:
-    """A place for one number: a row on a task, trained in one language, tested in one.
-
-    Attributes:
-        row: The encoder.
-        task: Name of the task.
-        protocol: Name of the protocol.
-        train_lang: Language of the training rows.
-        test_lang: Language of the test rows.
-    """
+    """A place for one number: a row on a task by a protocol, trained and tested in one language."""
 
     row: EncoderRow
     task: str

@@ -56,12 +56,7 @@ class Index:
 
 
 def read_index(results: Path, experiment: str) -> Index:
-    """Return what the experiment knew of its cells when it was last run; nothing if it never was.
-
-    Args:
-        results: The folder of all results.
-        experiment: Its name.
-    """
+    """Return what an experiment knew of its cells when it last ran; nothing if it never did."""
     path = results / experiment / "rows.json"
     if not path.exists():
         return Index()

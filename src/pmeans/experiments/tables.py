@@ -36,13 +36,7 @@ class _Spec:
 def build(
     experiment: Experiment, cells: Mapping[Key, Cell], reasons: Reasons | None = None
 ) -> Table:
-    """Return the table of an experiment.
-
-    Args:
-        experiment: Says which rows and columns, and in which layout.
-        cells: Scores of its encoders.
-        reasons: Why others are missing.
-    """
+    """Return the table of an experiment from its scores and the reasons why others are missing."""
     scores = Scores(experiment, cells, reasons)
     if experiment.layout == "translations":
         return _translations(experiment, scores)

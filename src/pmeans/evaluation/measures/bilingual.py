@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import FormatError
 from pmeans.evaluation.measures import Measured
-from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
+from pmeans.training import lexicon
 from pmeans.training.csls import csls_neighbours
 from pmeans.types import Ints
 
@@ -23,13 +22,11 @@ Translations = Mapping[str, Sequence[str]]
 
 
 def read_dictionary(path: str | Path) -> dict[str, list[str]]:
-    """Read a dictionary: a word and a translation a line, with a tab between them."""
+    """Read a dictionary of two columns: the translations of each word, in the order of the file."""
     found: dict[str, list[str]] = {}
-    for number, line in enumerate(read_lines(path), 1):
-        cells = line.split("\t")
-        if len(cells) != 2:
-            raise FormatError(f"{path}, line {number:,}: {len(cells)} columns, expected 2.")
-        found.setdefault(cells[0], []).append(cells[1])
+    pairs = lexicon.read_dictionary(path)
+    for word, translation in zip(pairs.first, pairs.second, strict=True):
+        found.setdefault(word, []).append(translation)
     return found
 
 
@@ -71,10 +68,8 @@ def precision(
         among = space.rows(_first(space, source, commonest))
         best = candidates[csls_neighbours(queries, targets, top=max(ks), among=among)]
         for k in ks:
-            found = [
-                bool(rows & set(row[:k])) for rows, row in zip(right, best.tolist(), strict=True)
-            ]
-            hits[k] = float(np.mean(found))
+            pairs = zip(right, best[:, :k].tolist(), strict=True)
+            hits[k] = float(np.mean([not rows.isdisjoint(row) for rows, row in pairs]))
     name = f"{source}-{target}"
     return [Measured(f"P@{k}", name, on, hits[k], len(asked), len(translations)) for k in ks]
 

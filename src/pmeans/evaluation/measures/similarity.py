@@ -14,7 +14,6 @@ from pmeans.evaluation.measures import Measured
 from pmeans.output import unit_rows
 from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
-from pmeans.types import Array
 
 _SCORES = ("score", "simlex999")
 
@@ -56,7 +55,11 @@ def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
 
     None where it does not exist: fewer than two numbers, or all of them equal.
     """
-    a, b = _ranks(np.asarray(first)), _ranks(np.asarray(second))
+    from scipy.stats import rankdata
+
+    if np.size(first) < 2:
+        return None
+    a, b = rankdata(first), rankdata(second)
     a, b = a - a.mean(), b - b.mean()
     scale = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / scale) if scale > 0 else None
@@ -82,15 +85,5 @@ def overlap(pairs: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]])
 
     Trained on pairs that it is tested on, a space knows the answers: this says how many.
     """
-    return len(_unordered(pairs) & _unordered(others))
-
-
-def _unordered(pairs: Iterable[tuple[str, str]]) -> set[frozenset[str]]:
-    return {frozenset((first.lower(), second.lower())) for first, second in pairs}
-
-
-def _ranks(values: Array) -> Array:
-    if not len(values):
-        return np.zeros(1)
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[which]
+    found = [{frozenset((a.lower(), b.lower())) for a, b in some} for some in (pairs, others)]
+    return len(found[0] & found[1])

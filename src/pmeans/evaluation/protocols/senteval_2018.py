@@ -125,18 +125,11 @@ def _fixed(job: Job) -> list[Score]:
         answer = _Answer(fits[PENALTIES.index(penalty)], penalty, dev)
     else:
         [answer] = _choose_and_refit([problem], _rule(dataset), job.trainer.train)
-    return [
-        _score(
-            dataset,
-            lang,
-            0,
-            answer,
-            n_train,
-            view.matrix(lang, "test"),
-            dataset.rows[lang]["test"].labels,
-        )
-        for lang in job.test_langs
-    ]
+    scores = []
+    for lang in job.test_langs:
+        x, gold = view.matrix(lang, "test"), dataset.rows[lang]["test"].labels
+        scores.append(_score(dataset, lang, 0, answer, n_train, x, gold))
+    return scores
 
 
 def _choose_and_refit(
@@ -177,13 +170,7 @@ def _rule(dataset: Dataset) -> FitRule:
 
 
 def _score(
-    dataset: Dataset,
-    lang: str,
-    split: int,
-    answer: _Answer,
-    n_train: int,
-    x: Floats,
-    gold: Ints,
+    dataset: Dataset, lang: str, split: int, answer: _Answer, n_train: int, x: Floats, gold: Ints
 ) -> Score:
     predicted = predict(answer.fitted, x)
     value = score(dataset, gold, predicted)

@@ -64,19 +64,11 @@ def _run(job: Job) -> list[Score]:
     best = int(np.argmax(dev.mean(axis=0)))
     sizes = {lang: len(dataset.rows[lang]["all"]) for lang in job.langs}
     n_train = len(subsample(sizes[train_lang], 0)[0])
+    chosen, devs = {"rate": RATES[best]}, (100 * dev[:, best]).tolist()
     return [
-        Score(
-            lang,
-            seed,
-            seed,
-            float(values[seed, best, column]),
-            100 * float(dev[seed, best]),
-            {"rate": RATES[best]},
-            n_train,
-            int(0.2 * sizes[lang]),
-        )
+        Score(lang, seed, seed, value, devs[seed], chosen, n_train, int(0.2 * sizes[lang]))
         for column, lang in enumerate(test_langs)
-        for seed in range(REPETITIONS)
+        for seed, value in enumerate(values[:, best, column].tolist())
     ]
 
 
@@ -102,7 +94,7 @@ def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None
 
 
 def _check_subsamples(dataset: Dataset, lang: str) -> None:
-    """Every class must be in the training rows of every repetition."""
+    """Raise unless every class is in the training rows of every repetition."""
     if "all" not in dataset.rows[lang]:
         raise InputError(
             f"task {dataset.task!r} has a test part of its own, but 'ukp-subsample' draws its "
