@@ -136,7 +136,7 @@ def _add(path: Path, record: Mapping[str, object]) -> None:
         while (file := locked(path)) is None:
             time.sleep(0.005)
         with file:
-            end = _whole_lines(file)
+            end = file.read().rfind(b"\n") + 1  # without the torn line of a killed run
             os.ftruncate(file.fileno(), end)
             os.lseek(file.fileno(), end, os.SEEK_SET)
             try:
@@ -151,19 +151,6 @@ def _add(path: Path, record: Mapping[str, object]) -> None:
             f"could not add results to {str(path)!r}: {error.strerror}. What was there before is "
             "untouched; make room or choose another folder, and run again."
         ) from error
-
-
-def _whole_lines(file: typing.IO[bytes]) -> int:
-    """Return the length of a file without the torn line that a killed run left at its end."""
-    end = file.seek(0, os.SEEK_END)
-    while end:
-        start = max(0, end - 65536)
-        file.seek(start)
-        newline = file.read(end - start).rfind(b"\n")
-        if newline >= 0:
-            return start + newline + 1
-        end = start
-    return 0
 
 
 def read(folder: Path) -> dict[str, Cell]:

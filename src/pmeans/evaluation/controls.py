@@ -31,13 +31,7 @@ class RandomProjection(SentenceEncoder):
     """
 
     def __init__(self, encoder: PowerMeanEncoder, dim: int, seed: int = 0) -> None:
-        """Draw the matrix.
-
-        Args:
-            encoder: Whose rows are projected.
-            dim: Columns of a projected row.
-            seed: Of the matrix; the same seed and sizes give the same matrix everywhere.
-        """
+        """Draw the matrix; the same seed and sizes give the same one everywhere."""
         if dim < 1:
             raise InputError(f"cannot project to {dim} columns: at least 1 is needed.")
         self.encoder = encoder

@@ -24,15 +24,7 @@ def stratified_folds(labels: Array, k: int, seed: int) -> list[Fold]:
 
     This is the rule of scikit-learn 0.19, which was current in January 2018: every class is
     shuffled by a fresh generator of the same seed and cut on its own. Later versions deal the
-    classes out differently, so their folds are others.
-
-    Args:
-        labels: Class of each row, (n,).
-        k: Number of folds.
-        seed: Seeds the generator.
-
-    Returns:
-        For each fold its training and its test rows.
+    classes out differently, so their folds are others. Labels are (n,).
     """
     fold_of = np.empty(len(labels), dtype=np.int32)
     for label in np.unique(labels):

@@ -58,12 +58,9 @@ class Trainer:
     threads: int = 1
 
     def portions(self, splits: int, most: int, groups_each: int = 1) -> Iterator[range]:
-        """Divide splits into portions that are trained in one call.
+        """Divide splits, of so many groups each, into portions that are trained in one call.
 
-        Args:
-            splits: Number of folds or repetitions.
-            most: No more of them at once: each may have matrices of its own.
-            groups_each: Groups of classifiers that each of them has.
+        No portion has more than ``most`` splits: each may have matrices of its own.
         """
         size = max(1, min(most, -(-self.groups // groups_each)))
         for start in range(0, splits, size):

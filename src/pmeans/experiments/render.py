@@ -6,8 +6,8 @@ come; CSV has one line per field with all numbers as they are, for further work.
 
 from __future__ import annotations
 
-import csv as csv_module
-import html as html_module
+import csv
+import html
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -111,16 +111,17 @@ class Table:
 
 
 def render(table: Table, format: Format) -> str:  # noqa: A002 - it is what the user calls it
-    """Return a table as text, with a newline at its end."""
-    return {"markdown": markdown, "latex": latex, "csv": csv, "html": html}[format](table)
+    """Return a table as text, with a newline at its end.
+
+    Markdown is GitHub's, LaTeX needs the package ``booktabs``, and HTML is a page of its own.
+    """
+    if format == "csv":
+        return _csv(table)
+    lines = {"markdown": _markdown, "latex": _latex, "html": _page}[format](table)
+    return "\n".join(lines) + "\n"
 
 
-def markdown(table: Table) -> str:
-    """Return a table in GitHub's Markdown."""
-    return "\n".join(_markdown(table, "#")) + "\n"
-
-
-def _markdown(table: Table, level: str) -> Iterator[str]:
+def _markdown(table: Table, level: str = "#") -> Iterator[str]:
     words = _Words(_markdown_escape, "**{}**", "<sup>{}</sup>", "<br>", "−", "±", "–")
     yield f"{level} {_markdown_escape(table.title)}\n"
     heads = [table.stub, *(column.title for column in table.columns)]
@@ -138,11 +139,6 @@ def _markdown(table: Table, level: str) -> Iterator[str]:
     for other in table.further:
         yield ""
         yield from _markdown(other, level + "#")
-
-
-def latex(table: Table) -> str:
-    """Return a table for LaTeX with the package ``booktabs``."""
-    return "\n".join(_latex(table)) + "\n"
 
 
 def _latex(table: Table) -> Iterator[str]:
@@ -174,11 +170,10 @@ def _latex(table: Table) -> Iterator[str]:
         yield from _latex(other)
 
 
-def html(table: Table) -> str:
-    """Return a page of its own with a table."""
-    title = html_module.escape(table.title)
-    head = f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{_STYLE}'
-    return "\n".join([head, *_html(table, 1)]) + "\n"
+def _page(table: Table) -> Iterator[str]:
+    title = html.escape(table.title)
+    yield f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n{_STYLE}'
+    yield from _html(table, 1)
 
 
 _STYLE = """<style>
@@ -193,7 +188,7 @@ p { font-size: 13px; max-width: 60em; margin: .4em 0; }
 
 
 def _html(table: Table, level: int) -> Iterator[str]:
-    escape = html_module.escape
+    escape = html.escape
     words = _Words(escape, "<b>{}</b>", "<sup>{}</sup>", "<br>", "−", "±", "–")
     heads = [table.stub, *(column.title for column in table.columns)]
     yield f"<h{level}>{escape(table.title)}</h{level}>\n<table>"
@@ -220,10 +215,10 @@ _FIELDS = (
 )
 
 
-def csv(table: Table) -> str:
+def _csv(table: Table) -> str:
     """Return one line per field, with all numbers unrounded; an empty field is a missing number."""
     out = io.StringIO()
-    writer = csv_module.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["table", "group", "row", "column", *_FIELDS])
     for each in (table, *table.further):
         for section in each.sections:

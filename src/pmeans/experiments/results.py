@@ -76,12 +76,8 @@ def read_index(results: Path, experiment: str) -> Index:
 def note(results: Path, experiment: Experiment, named: Mapping[Key, str], reasons: Reasons) -> None:
     """Keep which cells an experiment has, and why others are empty.
 
-    Args:
-        results: The folder of all results.
-        experiment: What was looked at; what was noted about other rows and tasks is kept.
-        named: Ids of its cells. One that cannot be named here, for want of a word space, keeps
-            the name that it had.
-        reasons: Why cells cannot be computed; those of finished ones are not kept.
+    What was noted about rows and tasks that were not looked at is kept. A cell that cannot be named
+    here, for want of a word space, keeps the name that it had; if finished, it needs no reason.
     """
     old, (finished, _) = read_index(results, experiment.name), scored(results, experiment)
     seen = {(place.row.name, place.task, place.test_lang) for place in places(experiment)}
@@ -123,10 +119,7 @@ def scored(results: Path, experiment: Experiment) -> tuple[dict[Key, Cell], Reas
 def of_row(results: Path, source: str) -> tuple[str, dict[Key, Cell]]:
     """Return the name and the finished cells of one row of an experiment.
 
-    Args:
-        results: The folder of all results.
-        source: Experiment and row, as in ``monolingual:GN mean``; the experiment alone if it has
-            one row.
+    The source is experiment and row, as in ``monolingual:GN mean``, or one with a single row.
     """
     experiment, colon, wanted = source.partition(":")
     index, store = read_index(results, experiment), cells.read(results)
@@ -174,7 +167,6 @@ class Scores:
         self._train = experiment.train
         self._reasons = reasons or {}
         self._intervals: dict[tuple[str, Over], Interval] = {}
-        self._comparisons: dict[tuple[str, str, Over], Comparison | None] = {}
         self._cells = cells
 
     def of(self, encoder: str, task: str, lang: str, in_language: bool = False) -> Cell | None:
@@ -214,30 +206,20 @@ class Scores:
 
     def compare(self, a: EncoderRow, b: EncoderRow, over: Over) -> Comparison | None:
         """Compare two encoders; None if their results do not allow it."""
-        key = (a.name, b.name, over)
-        if key not in self._comparisons:
-            try:
-                self._comparisons[key] = self._compared(a.name, b.name, over)
-            except InputError:  # other splits, or no predictions: no ground for a claim
-                self._comparisons[key] = None
-        return self._comparisons[key]
-
-    def _compared(self, a: str, b: str, over: Over) -> Comparison:
-        by_task = [
-            average_comparison(
-                [compare(*pair) for pair in zip(*langs, strict=True)], independent=False
-            )
-            for langs in zip(self._by_task(a, over), self._by_task(b, over), strict=True)
-        ]
+        tasks = zip(self._by_task(a.name, over), self._by_task(b.name, over), strict=True)
+        by_task = []
+        try:
+            for langs in tasks:
+                each = [compare(*pair) for pair in zip(*langs, strict=True)]
+                by_task.append(average_comparison(each, independent=False))
+        except InputError:  # other splits, or no predictions: no ground for a claim
+            return None
         return average_comparison(by_task, independent=True)
 
     def _by_task(self, encoder: str, over: Over) -> list[list[Cell]]:
         """Return the cells by task and language; all must be there."""
-        return [
-            [
-                cell
-                for lang in over.langs
-                if (cell := self.of(encoder, task, lang, over.in_language))
-            ]
+        found = [
+            [self.of(encoder, task, lang, over.in_language) for lang in over.langs]
             for task in over.tasks
         ]
+        return [[cell for cell in cells if cell] for cells in found]

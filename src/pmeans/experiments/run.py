@@ -56,11 +56,6 @@ class Work:
     """Cells that share their classifiers, and differ in the test language alone.
 
     Attributes:
-        row: Their encoder, as the experiment has it.
-        opened: The same, ready to encode.
-        dataset: Their task.
-        protocol: How it is evaluated.
-        train_lang: Language of the training rows.
         cells: Test language of each cell, by its id.
     """
 

@@ -276,13 +276,7 @@ def _stats() -> Any:
 
 
 def _resampled(rows: Ints, measure: str, rng: np.random.Generator | None) -> Array:
-    """Score `RESAMPLES` samples drawn from the rows, (n_encoders, RESAMPLES).
-
-    Args:
-        rows: True class and the prediction of each encoder, (1 + n_encoders, n_rows).
-        measure: Accuracy or macro-F1.
-        rng: Draws; if None, one with a fixed seed.
-    """
+    """Score `RESAMPLES` samples drawn from rows, (1 + n_encoders, n_rows), as `_scores` does."""
     rng = rng or np.random.default_rng(0)
     kinds, counts = np.unique(rows, axis=1, return_counts=True)
     n = counts.sum()
@@ -291,15 +285,10 @@ def _resampled(rows: Ints, measure: str, rng: np.random.Generator | None) -> Arr
 
 
 def _scores(kinds: Ints, drawn: Ints, measure: str) -> Array:
-    """Score samples that consist of so many rows of each kind.
+    """Score samples that consist of so many rows of each kind, (n_samples, n_kinds), in per cent.
 
-    Args:
-        kinds: True class and the predictions of each encoder, (1 + n_encoders, n_kinds).
-        drawn: Number of rows of each kind, (n_samples, n_kinds).
-        measure: Accuracy or macro-F1, over the classes that occur in a sample.
-
-    Returns:
-        Per cent, (n_encoders, n_samples).
+    A kind is a true class and the prediction of each encoder, (1 + n_encoders, n_kinds). Macro-F1
+    is over the classes that occur in a sample. Returns (n_encoders, n_samples).
     """
     gold, n = kinds[0], drawn.sum(axis=1)
     if measure == "accuracy":

@@ -1,4 +1,4 @@
-"""From results to the table of an experiment.
+"""From results to the table of an experiment, or of two encoders side by side.
 
 Nothing here rounds, and nothing fills a gap: a cell without results stays empty and says why, and
 an average over fewer tasks than its heading promises is not taken. A number is bold only if it is
@@ -8,18 +8,29 @@ the best of its column and set by more than chance, see `_best`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pmeans.errors import ConfigError
+from pmeans.errors import ConfigError, InputError
 from pmeans.evaluation.cells import Cell
-from pmeans.experiments import published
+from pmeans.experiments import published, statistics
 from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
 from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
 from pmeans.experiments.results import NOT_RUN, Key, Over, Reasons, Scores
-from pmeans.experiments.statistics import SPEARMAN, correlation, fisher, holm
+from pmeans.experiments.statistics import (
+    SPEARMAN,
+    Comparison,
+    Interval,
+    average,
+    correlation,
+    fisher,
+    holm,
+    interval,
+)
 
+Languages = tuple[str, str, str]
+"""Task, training and test language."""
 SETS = {"paper": "The paper's word spaces", "available": "Word spaces that can be had"}
 
 
@@ -125,14 +136,18 @@ def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Fiel
     got, note = scores.interval(row, spec.over), scores.missing(row, spec.over)
     if got is None:
         return Field(published=theirs, published_gap=their_gap, note=note)
-    low, high = (None, None) if math.isnan(got.error) else (got.low, got.high)
     gap = None
     if spec.gap:
         over = replace(spec.over, in_language=True)
         other, missing = scores.interval(row, over), scores.missing(row, over)
         gap = other.mean - got.mean if other else None
         note = f"in-language: {missing}" if missing else None
-    return Field(got.mean, low, high, gap, theirs, their_gap, note=note)
+    shown = _field(got)
+    return replace(shown, gap=gap, published=theirs, published_gap=their_gap, note=note)
+
+
+def _field(got: Interval) -> Field:
+    return Field(got.mean) if math.isnan(got.error) else Field(got.mean, got.low, got.high)
 
 
 def comparable(over: Over, key: str, book: Published) -> bool:
@@ -299,3 +314,69 @@ def _correlations(
         low, high = found if len(points) > 3 else (None, None)
         cells += [Field(100 * r, low, high, published=theirs), Field(p)]
     return Row(task, (count, *cells))
+
+
+def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable[Cell]) -> Table:
+    """Compare two encoders by their scores on every task and language that either has any of."""
+    a, b = (
+        {(cell.task, cell.train_lang, cell.test_lang): cell for cell in cells}
+        for cells in (cells_a, cells_b)
+    )
+    if not a or not b:
+        raise InputError(f"{(name_b if a else name_a)!r} has no results to compare: run it first.")
+    keys = list(dict.fromkeys([*a, *b]))
+    compared: dict[Languages, Comparison] = {}
+    reasons: dict[Languages, str] = {}
+    for key in keys:
+        if key not in a or key not in b:
+            reasons[key] = f"no results of {name_a if key not in a else name_b}"
+            continue
+        try:
+            compared[key] = statistics.compare(a[key], b[key])
+        except InputError as error:
+            reasons[key] = str(error)
+    adjusted = dict(zip(compared, holm([each.p for each in compared.values()]), strict=True))
+    rows = []
+    for key in keys:
+        cells = [_score(each.get(key), reasons.get(key)) for each in (a, b)]
+        if key in compared:
+            got = compared[key]
+            cells += _compared(got, Field(adjusted[key]))
+        else:
+            cells += [Field(note=reasons[key])] * 4
+        task, train, test = key
+        rows.append(Row(f"{task} {train}→{test}", tuple(cells)))
+    if len(keys) > 1 and not reasons and len({key[1:] for key in keys}) == 1:
+        rows.append(_average(keys, a, b, list(compared.values())))
+    second = name_b if name_b != name_a else f"{name_b} (second)"
+    scores = (Column(name_a), Column(second), Column("difference"))
+    columns = (*scores, Column("p", 4), Column("p, Holm", 4), Column("test"))
+    legend = (
+        "Per cent. ± is half of the 95 % confidence interval. The difference is the first minus "
+        "the second. Holm's adjustment is over all tasks; what is then below "
+        f"{SIGNIFICANT} is significant.",
+    )
+    title = f"{name_a} against {name_b}"
+    return Table(title, "task", columns, (Section(None, tuple(rows)),), legend)
+
+
+def _average(
+    keys: Sequence[Languages],
+    a: Mapping[Languages, Cell],
+    b: Mapping[Languages, Cell],
+    compared: Sequence[Comparison],
+) -> Row:
+    """Return the row of the average over tasks: one question more, outside Holm's adjustment."""
+    got = statistics.average_comparison(compared, independent=True)
+    means = [average([interval(each[key]) for key in keys], independent=True) for each in (a, b)]
+    cells = [Field(mean.mean, mean.low, mean.high) for mean in means]
+    return Row("average", (*cells, *_compared(got, Field())))
+
+
+def _compared(got: Comparison, adjusted: Field) -> list[Field]:
+    difference = Field(got.mean, got.low, got.high)
+    return [difference, Field(got.p), adjusted, Field(text=got.test)]
+
+
+def _score(cell: Cell | None, reason: str | None) -> Field:
+    return _field(interval(cell)) if cell else Field(note=reason)

@@ -3,12 +3,11 @@ from some_experiments import scored
 from some_results import noisy, splits
 
 from pmeans.errors import InputError
-from pmeans.experiments import compare as comparing
-from pmeans.experiments import statistics
+from pmeans.experiments import statistics, tables
 
 
 def compare(a, b, names=("A", "B")):
-    return comparing.compare(names[0], a, names[1], b)
+    return tables.compare(names[0], a, names[1], b)
 
 
 def both(**changes):

@@ -59,16 +59,13 @@ class Review(NamedTuple):
 
 def read_reviews(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
     """Read whole reviews, the summary before the text."""
-    found: dict[str, Parts] = {}
-    for lang in languages:
-        parts: dict[TaskPart, list[Labelled]] = {}
-        for file in (f for f in task.files if f.lang == lang):
-            parts[file.part] = [
-                Labelled(_tokens(f"{review.summary} {review.text}", lang), *review[2:])
-                for review in _reviews(task, file, root)
-            ]
-        found[lang] = parts
-    return found
+    found: dict[str, dict[TaskPart, list[Labelled]]] = {lang: {} for lang in languages}
+    for file in (file for file in task.files if file.lang in found):
+        found[file.lang][file.part] = [
+            Labelled(_tokens(f"{review.summary} {review.text}", file.lang), *review[2:])
+            for review in _reviews(task, file, root)
+        ]
+    return dict(found)
 
 
 def read_sentences(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
