@@ -32,8 +32,8 @@ def stratified_folds(labels: Array, k: int, seed: int) -> list[Fold]:
         order = np.random.RandomState(seed).permutation(max(len(rows), k))
         for fold, piece in enumerate(np.array_split(order, k)):
             fold_of[rows[piece[piece < len(rows)]]] = fold
-    every = [fold_of == fold for fold in range(k)]
-    return [(_rows(~test), _rows(test)) for test in every]
+    rows = np.arange(len(labels), dtype=np.int32)
+    return [(rows[fold_of != fold], rows[fold_of == fold]) for fold in range(k)]
 
 
 def subsample(n: int, seed: int) -> tuple[Ids, Ids, Ids]:
@@ -53,10 +53,6 @@ def held_out(n: int, share: float, seed: int) -> tuple[Ids, Ids]:
     order = np.random.RandomState(seed).permutation(n).astype(np.int32)
     size = int(share * n)
     return order[size:], order[:size]
-
-
-def _rows(mask: Array) -> Ids:
-    return np.flatnonzero(mask).astype(np.int32)
 
 
 def linear(seed: int, n_classes: int, dim: int) -> tuple[Floats, Floats]:

@@ -127,10 +127,14 @@ class Protocol:
                 )
 
 
-def check_classes(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
-    """Raise unless the rows of all languages have classes that training rows show."""
+def check_classes(
+    dataset: Dataset, train_lang: str, test_langs: Sequence[str], folds: int = 0
+) -> None:
+    """Raise unless all rows have classes that training rows show, in every fold if there are."""
     for lang in dict.fromkeys((train_lang, *test_langs)):
         _check_rows(dataset, lang, train_lang)
+    if folds:
+        _check_folds(dataset, train_lang, folds)
 
 
 def _check_rows(dataset: Dataset, lang: str, train_lang: str) -> None:
@@ -162,7 +166,7 @@ def _check_rows(dataset: Dataset, lang: str, train_lang: str) -> None:
             )
 
 
-def check_folds(dataset: Dataset, lang: str, folds: int) -> None:
+def _check_folds(dataset: Dataset, lang: str, folds: int) -> None:
     """Raise unless every class is in every fold, and in every fold of what trains."""
     rows = dataset.rows[lang]
     nested = "all" in rows

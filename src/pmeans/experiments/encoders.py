@@ -34,10 +34,7 @@ from pmeans.training.corpus import PairFile
 class Opened:
     """An encoder that is made when it is first asked for, as fitting it on text takes a while.
 
-    Attributes:
-        id: Twelve hexadecimal digits over its recipe, its spaces' content and its text.
-        dim: Columns of its rows.
-        make: Makes it.
+    Its id is twelve hexadecimal digits over its recipe, its spaces' content and its text.
     """
 
     id: str
@@ -59,12 +56,7 @@ class Shelf:
         self._opened: dict[str, Opened] = {}
 
     def open(self, row: EncoderRow, train_lang: str, test_lang: str) -> Opened:
-        """Open the encoder of a row.
-
-        Args:
-            row: What the encoder is made of; ``{lang}`` in it becomes the test language.
-            train_lang: A language that it must know.
-            test_lang: Another one, or the same.
+        """Open the encoder of a row; ``{lang}`` in it becomes the test language.
 
         Raises:
             StorageError: A word space is not there.

@@ -19,7 +19,6 @@ from pmeans.experiments.results import Key, Over, Reasons, Scores
 from pmeans.experiments.tables import comparable
 from pmeans.files import optional, replacing
 
-FORMATS = (".svg", ".png", ".pdf")
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; each has its own marker.
 _GROUPS = {
     "mean": ("#0072B2", "o"),
@@ -29,10 +28,10 @@ _GROUPS = {
     "other methods": ("#CC79A7", "^"),
 }
 # matplotlib would note the time and draw random ids: neither belongs into a committed file.
-_METADATA: dict[str, dict[str, str | None]] = {
+_METADATA: dict[str, dict[str, None]] = {
     ".svg": {"Date": None},
-    ".pdf": {"CreationDate": None},
     ".png": {},
+    ".pdf": {"CreationDate": None},
 }
 
 
@@ -48,25 +47,15 @@ class _Point:
 
 
 def dimensions(
-    experiment: Experiment,
-    cells: Mapping[Key, Cell],
-    path: str | Path,
-    reasons: Reasons | None = None,
+    experiment: Experiment, cells: Mapping[Key, Cell], path: Path, reasons: Reasons | None = None
 ) -> str:
     """Draw the average score of every encoder against its number of columns.
 
-    Args:
-        experiment: Its tasks are averaged; its published values are drawn hollow.
-        cells: Scores of its encoders.
-        path: A file that ends in ``.svg``, ``.png`` or ``.pdf``.
-        reasons: Why others are missing.
-
-    Returns:
-        A caption. It names the encoders that have no average, which are left out.
+    Published values are drawn hollow. Returns a caption, which names the encoders that have no
+    average and are left out, for the reasons given.
     """
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{str(path)!r} must end in {', '.join(FORMATS)}.")
+    if path.suffix.lower() not in _METADATA:
+        raise InputError(f"{str(path)!r} must end in {', '.join(_METADATA)}.")
     points, gone = _points(experiment, Scores(experiment, cells, reasons))
     if not points:
         raise InputError(
@@ -101,8 +90,7 @@ def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[
         if got is None:
             gone.setdefault(str(scores.missing(row, over)), []).append(row.name)
             continue
-        first = scores.of(row.name, over.tasks[0], over.langs[0])
-        if first:
+        if first := scores.of(row.name, over.tasks[0], over.langs[0]):
             bounds = (got.mean, got.low, got.high)
             points.append(_Point(row.name, _group(row), first.dim, *bounds, published=False))
     without = [f"{', '.join(names)} ({why})" for why, names in gone.items()]

@@ -43,12 +43,12 @@ class Published:
 
 
 NOTHING = Published()
+_FOLDER = resources.files("pmeans.experiments") / "published"
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all published tables."""
-    files = resources.files("pmeans.experiments").joinpath("published").iterdir()
-    return tuple(sorted(file.name.removesuffix(".csv") for file in files))
+    return tuple(sorted(file.name.removesuffix(".csv") for file in _FOLDER.iterdir()))
 
 
 def load(name: str | None) -> Published:
@@ -60,8 +60,7 @@ def load(name: str | None) -> Published:
             f"no published table {name!r}.{did_you_mean(name, names())} "
             f"There are: {', '.join(names())}."
         )
-    text = resources.files("pmeans.experiments").joinpath("published", f"{name}.csv")
-    lines = text.read_text("utf-8").splitlines()
+    lines = _FOLDER.joinpath(f"{name}.csv").read_text("utf-8").splitlines()
     comments = [line.removeprefix("# ") for line in lines if line.startswith("# ")]
     scores: dict[tuple[str, str], float] = {}
     gaps: dict[tuple[str, str], float] = {}

@@ -37,19 +37,12 @@ Key = tuple[str, str, str, str]
 """Row, task, training and test language."""
 Reasons = Mapping[tuple[str, str, str], str]
 """Why there is no result, by row, task and test language."""
-
-
 NOT_RUN = "not run yet"
 
 
 @dataclass(frozen=True)
 class Index:
-    """What an experiment knows of its cells.
-
-    Attributes:
-        cells: Their ids in the store, finished or not.
-        absent: Why others could not be named when the experiment was last run.
-    """
+    """The ids of an experiment's cells, finished or not, and why others could not be named."""
 
     cells: Mapping[Key, str] = field(default_factory=dict)
     absent: Reasons = field(default_factory=dict)
@@ -82,21 +75,15 @@ def note(results: Path, experiment: Experiment, named: Mapping[Key, str], reason
     old, (finished, _) = read_index(results, experiment.name), scored(results, experiment)
     seen = {(place.row.name, place.task, place.test_lang) for place in places(experiment)}
     kept = {key: text for key, text in old.absent.items() if key not in seen}
-    for place in places(experiment):
-        key = (place.row.name, place.task, place.test_lang)
-        if key in reasons and place.key not in finished:
-            kept[key] = reasons[key]
+    left = {place.key for place in places(experiment)} - finished.keys()
+    empty = {(row, task, lang) for row, task, _, lang in left}
+    kept |= {key: text for key, text in reasons.items() if key in empty}
     absent = dict(sorted(kept.items()))
     new = Index({**old.cells, **named}, absent)
     if new != old:
-        write_index(results, experiment.name, new)
-
-
-def write_index(results: Path, experiment: str, index: Index) -> None:
-    """Write what an experiment knows of its cells, a line for each."""
-    text = f'{{"cells": [\n{_rows(index.cells)}\n], "absent": [\n{_rows(index.absent)}\n]}}\n'
-    with replacing(results / experiment / "rows.json") as file:
-        file.write(text.encode())
+        text = f'{{"cells": [\n{_rows(new.cells)}\n], "absent": [\n{_rows(new.absent)}\n]}}\n'
+        with replacing(results / experiment.name / "rows.json") as file:
+            file.write(text.encode())
 
 
 def _rows(found: Mapping[Key, str] | Reasons) -> str:

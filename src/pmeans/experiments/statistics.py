@@ -198,12 +198,9 @@ def _wilson(share: float, n: int) -> Interval:
 
 
 def fisher(r: float, n: int, variance: float = 1.0) -> tuple[float, float]:
-    """Return the interval of a correlation in per cent; NaN for fewer than four points.
+    """Return the interval of a correlation of n points in per cent; NaN for fewer than four.
 
-    Args:
-        r: The correlation, between -1 and 1.
-        n: Number of points.
-        variance: Of Fisher's transformation, times n - 3; `SPEARMAN` for a rank correlation.
+    The variance is of Fisher's transformation, times n - 3; `SPEARMAN` for a rank correlation.
     """
     if n < 4:
         return math.nan, math.nan

@@ -18,16 +18,7 @@ from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
 from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
 from pmeans.experiments.results import NOT_RUN, Key, Over, Reasons, Scores
-from pmeans.experiments.statistics import (
-    SPEARMAN,
-    Comparison,
-    Interval,
-    average,
-    correlation,
-    fisher,
-    holm,
-    interval,
-)
+from pmeans.experiments.statistics import Comparison, Interval, holm, interval
 
 Languages = tuple[str, str, str]
 """Task, training and test language."""
@@ -96,10 +87,8 @@ def _rows(
     best = {spec.key: _best(rows, spec.over, scores) for spec in specs}
     done = []
     for row in rows:
-        cells = [_cell(row, spec, scores, book) for spec in specs]
         cells = [
-            replace(cell, bold=row is best[spec.key])
-            for cell, spec in zip(cells, specs, strict=True)
+            replace(_cell(row, spec, scores, book), bold=row is best[spec.key]) for spec in specs
         ]
         dim, *coverage = _facts(row, experiment, scores)
         cells = [dim, *cells, *coverage]
@@ -197,9 +186,8 @@ def _coverage_table(experiment: Experiment, scores: Scores) -> Table:
             rows.append(Row(f"{row.name}: {space}", tuple(cells)))
     columns = tuple(Column(f"{task} {lang}") for task, lang in keys)
     legend = ("Share of the running words of the test language that a word space knows.",)
-    return Table(
-        "Known words, %", "encoder: word space", columns, (Section(None, tuple(rows)),), legend
-    )
+    sections = (Section(None, tuple(rows)),)
+    return Table("Known words, %", "encoder: word space", columns, sections, legend)
 
 
 def _calibration_table(experiment: Experiment, scores: Scores) -> Iterator[Table]:
@@ -245,13 +233,8 @@ def _legend(specs: Sequence[_Spec], book: Published, correlated: bool) -> Iterat
     )
 
 
-_COLUMNS = (
-    Column("points", 0),
-    Column("Spearman"),
-    Column("p", 4),
-    Column("Pearson"),
-    Column("p", 4),
-)
+_P = Column("p", 4)
+_COLUMNS = (Column("points", 0), Column("Spearman"), _P, Column("Pearson"), _P)
 _LEGEND = (
     "Correlation, in per cent, between the scores on human and on machine translations. A point is "
     "an encoder and a test language. ± is half of the 95 % confidence interval by Fisher's "
@@ -309,8 +292,9 @@ def _correlations(
             few = "a correlation needs three different scores"
             cells += [Field(published=theirs, note=without or few), Field(note=without or few)]
             continue
-        r, p = correlation(name, *zip(*points, strict=True))
-        found = fisher(r, len(points), SPEARMAN if name == "spearman" else 1.0)
+        r, p = statistics.correlation(name, *zip(*points, strict=True))
+        variance = statistics.SPEARMAN if name == "spearman" else 1.0
+        found = statistics.fisher(r, len(points), variance)
         low, high = found if len(points) > 3 else (None, None)
         cells += [Field(100 * r, low, high, published=theirs), Field(p)]
     return Row(task, (count, *cells))
@@ -347,7 +331,7 @@ def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable
         task, train, test = key
         rows.append(Row(f"{task} {train}→{test}", tuple(cells)))
     if len(keys) > 1 and not reasons and len({key[1:] for key in keys}) == 1:
-        rows.append(_average(keys, a, b, list(compared.values())))
+        rows.append(_average([(a[key], b[key]) for key in keys], list(compared.values())))
     second = name_b if name_b != name_a else f"{name_b} (second)"
     scores = (Column(name_a), Column(second), Column("difference"))
     columns = (*scores, Column("p", 4), Column("p, Holm", 4), Column("test"))
@@ -360,15 +344,11 @@ def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable
     return Table(title, "task", columns, (Section(None, tuple(rows)),), legend)
 
 
-def _average(
-    keys: Sequence[Languages],
-    a: Mapping[Languages, Cell],
-    b: Mapping[Languages, Cell],
-    compared: Sequence[Comparison],
-) -> Row:
+def _average(pairs: Sequence[tuple[Cell, Cell]], compared: Sequence[Comparison]) -> Row:
     """Return the row of the average over tasks: one question more, outside Holm's adjustment."""
     got = statistics.average_comparison(compared, independent=True)
-    means = [average([interval(each[key]) for key in keys], independent=True) for each in (a, b)]
+    sides = [[interval(cell) for cell in side] for side in zip(*pairs, strict=True)]
+    means = [statistics.average(side, independent=True) for side in sides]
     cells = [Field(mean.mean, mean.low, mean.high) for mean in means]
     return Row("average", (*cells, *_compared(got, Field())))
 

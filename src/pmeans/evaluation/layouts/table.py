@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pmeans.errors import FormatError
 from pmeans.evaluation.dataset import TaskPart
-from pmeans.evaluation.layouts.task import File, Labelled, Parts, Task, check, find, read_text
-from pmeans.rows import Fields, Source, open_source
+from pmeans.evaluation.layouts.task import Labelled, Parts, Task, check, find, read_text
+from pmeans.rows import Fields, open_source
 from pmeans.text import tokenize
 
 
@@ -26,7 +26,9 @@ def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
         if file.lang and file.lang not in found:
             continue
         path = find(task, file, root)
-        source = _opened(task, file, path)
+        column = None if file.lang else task.lang
+        fields = Fields(task.text, column, task.label, tuple(task.languages), whole=True)
+        source = open_source(path, fields, encoding=file.encoding)
         rows = 0
         for block in source.blocks():
             langs = block.langs or [file.lang] * len(block.texts)
@@ -44,12 +46,6 @@ def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
             files = ", ".join(file.path for file in task.files)
             raise FormatError(f"task {task.name}: no rows of language {lang!r} in {files}.")
     return dict(found)
-
-
-def _opened(task: Task, file: File, path: Path) -> Source:
-    lang_column = None if file.lang else task.lang
-    fields = Fields(task.text, lang_column, task.label, tuple(task.languages), whole=True)
-    return open_source(path, fields, encoding=file.encoding)
 
 
 def _row(task: Task, text: str, lang: str, label: object, where: str) -> Labelled:

@@ -17,17 +17,12 @@ from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
 
+PAIRS = 40
 # Colours of Okabe and Ito, which colour-blind readers can tell apart.
 _COLOURS = ("#0072B2", "#D55E00")
 
 
-def draw(
-    space: WordSpace,
-    translations: Translations,
-    langs: tuple[str, str],
-    path: str | Path,
-    n_pairs: int = 40,
-) -> int:
+def draw(space: WordSpace, translations: Translations, langs: tuple[str, str], path: Path) -> int:
     """Draw the first pairs that the space has, by the two largest principal components.
 
     Args:
@@ -35,24 +30,24 @@ def draw(
         translations: Which words belong together; the first translation counts.
         langs: Of the words and of their translations.
         path: An ``.svg`` file; the same space gives the same bytes.
-        n_pairs: How many pairs to draw.
 
     Returns:
-        How many pairs were drawn.
+        How many pairs were drawn, `PAIRS` or fewer.
     """
-    if Path(path).suffix.lower() != ".svg":
+    if path.suffix.lower() != ".svg":
         raise InputError(f"{str(path)!r} must end in .svg.")
-    pairs: list[tuple[tuple[str, int], tuple[str, int]]] = []
+    words: list[str] = []
+    rows: list[int] = []
     for word, answers in translations.items():
-        row, other = space.row(word, langs[0]), space.row(answers[0], langs[1])
-        if min(row, other) >= 0 and len(pairs) < n_pairs:
-            pairs.append(((word, row), (answers[0], other)))
-    if len(pairs) < 2:
-        raise InputError(f"{space.name!r} has {len(pairs)} of the pairs {'-'.join(langs)}, not 2.")
-    points = plane(space.rows(np.array([row for pair in pairs for _, row in pair])))
-    labels = [word for pair in pairs for word, _ in pair]
-    _save(points, labels, langs, space.name, Path(path))
-    return len(pairs)
+        pair = space.row(word, langs[0]), space.row(answers[0], langs[1])
+        if min(pair) >= 0 and len(words) < 2 * PAIRS:
+            words += [word, answers[0]]
+            rows += pair
+    n_pairs = len(words) // 2
+    if n_pairs < 2:
+        raise InputError(f"{space.name!r} has {n_pairs} of the pairs {'-'.join(langs)}, not 2.")
+    _save(plane(space.rows(np.array(rows))), words, langs, space.name, path)
+    return n_pairs
 
 
 def plane(rows: Array) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +106,7 @@ def _retrieve(job: Job) -> list[Score]:
 
 
 def _check_retrieval(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
-    _check_parts(dataset, ("test",), train_lang, test_langs)
+    _check_parts(("test",), dataset, train_lang, test_langs)
     if train_lang in test_langs:
         raise InputError(
             f"task {dataset.task!r}: every sentence in {train_lang!r} would find itself. Retrieval "
@@ -128,12 +129,8 @@ def _correlate(job: Job) -> list[Score]:
     return scores
 
 
-def _check_sts(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
-    _check_parts(dataset, ("first", "second"), train_lang, test_langs)
-
-
 def _check_parts(
-    dataset: Dataset, parts: Sequence[TaskPart], train_lang: str, test_langs: Sequence[str]
+    parts: Sequence[TaskPart], dataset: Dataset, train_lang: str, test_langs: Sequence[str]
 ) -> None:
     sizes = {
         len(dataset.rows[lang].get(part, ()))
@@ -148,4 +145,5 @@ def _check_parts(
 
 
 RETRIEVAL = Protocol("retrieval", 1, _check_retrieval, _retrieve, lambda dataset, lang: 1)
+_check_sts = partial(_check_parts, ("first", "second"))
 STS = Protocol("sts", 1, _check_sts, _correlate, lambda dataset, lang: 1)

@@ -42,8 +42,11 @@ def measures(
         data: The folder, as in the module's docstring.
         progress: Called with the finished share, and what is being measured.
     """
-    rated = [path for path in _files(data, "similarity", ".txt") if path.stem in LANGUAGES]
-    rated = [path for path in rated if space.covers(LANGUAGES[path.stem])]
+    rated = [
+        path
+        for path in sorted((data / "similarity").glob("*.txt"))
+        if path.stem in LANGUAGES and space.covers(LANGUAGES[path.stem])
+    ]
     dictionaries = _bilingual(space, data, "lexicon", _DICTIONARY)
     parallel = _bilingual(space, data, "parallel", _PARALLEL)
     total = len(rated) + len(dictionaries) + len(parallel)
@@ -59,9 +62,8 @@ def measures(
         yield similarity.similarity(space, similarity.read_rated(path), lang, path.stem)
     for path, langs in dictionaries:
         progress(next(steps) / total, path.name)
-        yield from bilingual.precision(
-            space, bilingual.read_dictionary(path), langs, on="dictionary"
-        )
+        words = bilingual.read_dictionary(path)
+        yield from bilingual.precision(space, words, langs, on="dictionary")
     for path, langs in parallel:
         progress(next(steps) / total, path.name)
         encoder = retrieval.sentence_means(space)
@@ -97,15 +99,11 @@ def side_by_side(space: WordSpace, word: str, k: int = 10) -> list[tuple[str, ..
     return list(zip_longest(*columns, fillvalue=""))
 
 
-def _files(data: Path, folder: str, end: str) -> list[Path]:
-    return sorted((data / folder).glob(f"*{end}"))
-
-
 def _bilingual(
     space: WordSpace, data: Path, folder: str, end: str
 ) -> list[tuple[Path, tuple[str, str]]]:
     found = []
-    for path in _files(data, folder, end):
+    for path in sorted((data / folder).glob(f"*{end}")):
         first, hyphen, second = path.name.removesuffix(end).partition("-")
         # A space that does not tell languages apart would find every word its own translation.
         if hyphen and first in space.tables and second in space.tables:

@@ -19,7 +19,7 @@ rows: the mean distance, in per cent, of confidence and accuracy over ten bins o
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -29,15 +29,7 @@ import numpy as np
 from pmeans.evaluation.dataset import Dataset, Score, TaskPart
 from pmeans.evaluation.draws import stratified_folds
 from pmeans.evaluation.features import View
-from pmeans.evaluation.protocol import (
-    Job,
-    Protocol,
-    Split,
-    check_classes,
-    check_folds,
-    outer_splits,
-    score,
-)
+from pmeans.evaluation.protocol import Job, Protocol, Split, check_classes, outer_splits, score
 from pmeans.types import Array
 
 SEED = 0
@@ -157,22 +149,13 @@ def calibration_error(confidence: Array, right: Array) -> float:
     return 100 * float(np.abs(gaps).sum() / max(1, len(right)))
 
 
-def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
-    check_classes(dataset, train_lang, test_langs)
-    check_folds(dataset, train_lang, FOLDS)
-
-
 def _fits(per_split: int, dataset: Dataset, train_lang: str) -> int:
     return per_split * (FOLDS if "all" in dataset.rows[train_lang] else 1)
 
 
-MODERN = Protocol(
-    "modern",
-    1,
-    _check,
-    partial(_run, _logistic),
-    partial(_fits, FOLDS * len(INVERSE_PENALTIES) + 1),
-)
+_check = partial(check_classes, folds=FOLDS)
+_per_split = FOLDS * len(INVERSE_PENALTIES) + 1
+MODERN = Protocol("modern", 1, _check, partial(_run, _logistic), partial(_fits, _per_split))
 TRANSFER = Protocol(
     "transfer", 1, _check, partial(_run, _transfer), partial(_fits, 40), ("adapt", "class_weight")
 )

@@ -19,9 +19,7 @@ from pmeans.evaluation.draws import held_out, stratified_folds
 from pmeans.evaluation.protocol import (
     Job,
     Protocol,
-    Train,
     check_classes,
-    check_folds,
     of_classes,
     predict,
     score,
@@ -93,7 +91,7 @@ def _nested(job: Job) -> list[Score]:
             _Problem(view.matrix(train_lang, "all"), labels, rows[train_lang], len(dataset.classes))
             for view, rows in zip(views, seen, strict=True)
         ]
-        answers = _choose_and_refit(problems, _rule(dataset), trainer.train)
+        answers = _choose_and_refit(problems, job)
         for k, view, answer in zip(some, views, answers, strict=True):
             for lang in job.test_langs:
                 train, test = folds[lang][k]
@@ -124,7 +122,7 @@ def _fixed(job: Job) -> list[Score]:
         # Training again with the chosen penalty, as SentEval did, would repeat the same steps.
         answer = _Answer(fits[PENALTIES.index(penalty)], penalty, dev)
     else:
-        [answer] = _choose_and_refit([problem], _rule(dataset), job.trainer.train)
+        [answer] = _choose_and_refit([problem], job)
     scores = []
     for lang in job.test_langs:
         x, gold = view.matrix(lang, "test"), dataset.rows[lang]["test"].labels
@@ -132,9 +130,7 @@ def _fixed(job: Job) -> list[Score]:
     return scores
 
 
-def _choose_and_refit(
-    problems: Sequence[_Problem], rule: FitRule, train: Train
-) -> Iterator[_Answer]:
+def _choose_and_refit(problems: Sequence[_Problem], job: Job) -> Iterator[_Answer]:
     """Choose each problem's penalty by ten folds of its rows, and fit it again on all of them.
 
     The second fit holds a random twentieth of the rows out, which says when to stop.
@@ -144,14 +140,15 @@ def _choose_and_refit(
         rows = problem.rows
         for a, b in stratified_folds(problem.labels[rows], FOLDS, SEED):
             groups.append(problem.group(rows[a], rows[b], 0, PENALTIES))
-    fits = train(groups, rule)
+    rule = _rule(job.dataset)
+    fits = job.trainer.train(groups, rule)
     chosen = [_best(fits[i : i + FOLDS]) for i in range(0, len(fits), FOLDS)]
     groups = []
     for problem, (penalty, _) in zip(problems, chosen, strict=True):
         rows = problem.rows
         kept, aside = held_out(len(rows), VALIDATION, SEED)
         groups.append(problem.group(rows[kept], rows[aside], len(rows), (penalty,)))
-    for [fitted], (penalty, dev) in zip(train(groups, rule), chosen, strict=True):
+    for [fitted], (penalty, dev) in zip(job.trainer.train(groups, rule), chosen, strict=True):
         yield _Answer(fitted, penalty, dev)
 
 
@@ -179,9 +176,8 @@ def _score(
 
 
 def _check(dataset: Dataset, train_lang: str, test_langs: Sequence[str]) -> None:
-    check_classes(dataset, train_lang, test_langs)
-    if "dev" not in dataset.rows[train_lang]:
-        check_folds(dataset, train_lang, FOLDS)
+    folds = 0 if "dev" in dataset.rows[train_lang] else FOLDS
+    check_classes(dataset, train_lang, test_langs, folds)
 
 
 def _fits(dataset: Dataset, train_lang: str) -> int:
