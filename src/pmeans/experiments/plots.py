@@ -28,11 +28,7 @@ _GROUPS = {
     "other methods": ("#CC79A7", "^"),
 }
 # matplotlib would note the time and draw random ids: neither belongs into a committed file.
-_METADATA: dict[str, dict[str, None]] = {
-    ".svg": {"Date": None},
-    ".png": {},
-    ".pdf": {"CreationDate": None},
-}
+_METADATA = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 
 
 @dataclass(frozen=True)
