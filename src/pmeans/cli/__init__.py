@@ -1,4 +1,4 @@
-"""The command line, one file a command group: parsing and printing, no logic.
+"""The command line, one file per group of commands: parsing and printing, no logic.
 
 Data goes to standard output or a file, words for people to standard error, a progress bar to a
 terminal only. Modules here import typer and the standard library alone; what a command needs

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import typer
 
@@ -14,8 +15,12 @@ _ARGUMENTS = (
     "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text", "texts",
 )  # fmt: skip
 
-Step = Callable[[float, float | None, str], None]
-"""Called with how much is done, of how much (None if unknown), and what to say about it."""
+
+class Step(Protocol):
+    """How a command says what it is at."""
+
+    def __call__(self, done: float, text: str, total: float | None = 1) -> None:
+        """Show how much is done, what to say about it, and of how much (None if unknown)."""
 
 
 def say(message: str) -> None:
@@ -56,7 +61,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def progress(title: str) -> Iterator[Step]:
     """Show a bar on a terminal, and nothing anywhere else."""
     if not sys.stderr.isatty():
-        yield lambda done, total, text: None
+        yield lambda done, text, total=1: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -69,7 +74,7 @@ def progress(title: str) -> Iterator[Step]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None, text="")
-        yield lambda done, total, text: bar.update(task, completed=done, total=total, text=text)
+        yield lambda done, text, total=1: bar.update(task, completed=done, total=total, text=text)
 
 
 @contextlib.contextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Literal
 
-import typer
-
 from pmeans.cli.console import progress, resumable, say
 from pmeans.cli.options import (
     Delimiter,
@@ -14,45 +12,32 @@ from pmeans.cli.options import (
     InputFormat,
     Lang,
     LangColumn,
+    Precision,
     Restart,
     Text,
+    argument,
+    examples,
+    flag,
+    option,
 )
 
-_HELP = """Embed the sentences of a file, row by row.
-
-MODEL is 'default', an encoder's folder, a recipe (.toml), or a word space. INPUT is plain text
-with a sentence per line, .csv, .tsv (unquoted), .jsonl or .parquet, compressed or not; '-' or
-nothing is standard input.
-
-The output has a row for every row of the input, in its order. It is written piece by piece
-to FILE.partial: after a crash, the same command goes on from there and ends with the same bytes.
-"""
-_EXAMPLE = """\b
-Examples:
-  pmeans embed glove-840b reviews.csv --text review --out reviews.npy
-  zcat wiki.txt.gz | pmeans embed my-encoder --lang de --out - | head -n 1
-"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("embed", help=_HELP, epilog=_EXAMPLE)(embed)
+EXAMPLES = examples(
+    "pmeans embed glove-840b reviews.csv --text review --out reviews.npy",
+    "zcat wiki.txt.gz | pmeans embed my-encoder --lang de --out - | head -n 1",
+)
 
 
 def embed(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="What embeds.")],
-    input_: Annotated[
-        str, typer.Argument(metavar="INPUT", help="The sentences.", show_default="standard input")
-    ] = "-",
+    model: Annotated[str, argument("MODEL", "What embeds.")],
+    input_: Annotated[str, argument("INPUT", "The sentences.", "standard input")] = "-",
     *,
-    out: Annotated[str, typer.Option(metavar="FILE", help="Where to; '-' prints JSON lines.")],
+    out: Annotated[str, option("FILE", "Where to; '-' prints JSON lines.")],
     format_: Annotated[
         Literal["npy", "jsonl", "parquet"] | None,
-        typer.Option("--format", help="Of FILE, if its name does not tell."),
+        option(None, "Of FILE, if its name does not tell.", "--format"),
     ] = None,
     dtype: Annotated[
-        Literal["float32", "float16", "int8"],
-        typer.Option(help="Of the numbers; int8 keeps directions only."),
+        Precision, option(None, "Of the numbers; int8 keeps directions only.")
     ] = "float32",
     text: Text = "text",
     lang: Lang = None,
@@ -60,22 +45,25 @@ def embed(
     input_format: InputFormat = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
-    normalize: Annotated[
-        bool, typer.Option("--normalize", help="Scale vectors to length 1.")
-    ] = False,
+    normalize: Annotated[bool, flag("--normalize", "Scale vectors to length 1.")] = False,
     on_error: Annotated[
         Literal["fail", "skip"],
-        typer.Option(help="At a row that cannot be read, stop or make it a zero row."),
+        option(None, "At a row that cannot be read, stop or make it a zero row."),
     ] = "fail",
-    n_threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="All cores if not given.")
-    ] = None,
-    batch_size: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Rows embedded together.")
-    ] = 8192,
+    n_threads: Annotated[int | None, option("N", "All cores if not given.", min=1)] = None,
+    batch_size: Annotated[int, option("N", "Rows embedded together.", min=1)] = 8192,
     restart: Restart = False,
 ) -> None:
-    """Parse the command; `_HELP` is what it says of itself."""
+    """Embed the sentences of a file, row by row.
+
+    MODEL is 'default', an encoder's folder, a recipe (.toml), or a word space. INPUT is plain text
+    with a sentence per line, .csv, .tsv (unquoted), .jsonl or .parquet, compressed or not; '-' or
+    nothing is standard input.
+
+    The output has a row for every row of the input, in its order. It is written piece by piece
+    to FILE.partial: after a crash, the same command goes on from there and ends with the same
+    bytes.
+    """
     from pmeans import apply, models, rows
 
     encoder = models.load(model)
@@ -95,7 +83,7 @@ def embed(
                 options,
                 format=format_,
                 restart=restart,
-                report=lambda s: step(s.offset, source.size, f"{s.rows:,} rows"),
+                report=lambda s: step(s.offset, f"{s.rows:,} rows", source.size),
                 keep=(model,),
             )
     say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")

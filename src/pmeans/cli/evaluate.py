@@ -7,74 +7,46 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from pmeans.cli.console import progress, resumable, say, table
+from pmeans.cli.options import Data, argument, examples, group, option
 
-app = typer.Typer(
-    help="Evaluate encoders, and show the results as tables and figures.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-ExperimentFile = Annotated[
-    Path, typer.Argument(metavar="EXPERIMENT", help="A TOML file, as in experiments/.")
-]
-Results = Annotated[Path, typer.Option(metavar="DIR", help="Folder of all results.")]
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="Folder with the tasks' data.",
-        show_default="$PMEANS_DATA, or data beside the word spaces",
-    ),
-]
+app = group("Evaluate encoders, and show the results as tables and figures.")
+ExperimentFile = Annotated[Path, argument("EXPERIMENT", "A TOML file, as in experiments/.")]
+Results = Annotated[Path, option("DIR", "Folder of all results.")]
 Which = Annotated[
     Literal["paper", "available"] | None,
-    typer.Option("--set", help="Only encoders over these word spaces."),
+    option(None, "Only encoders over these word spaces.", "--set"),
 ]
 Format = Annotated[
-    Literal["markdown", "latex", "csv", "html"], typer.Option("--format", help="Of the table.")
+    Literal["markdown", "latex", "csv", "html"], option(None, "Of the table.", "--format")
 ]
+Only = Annotated[list[str] | None, option("NAME", "May be given several times.")]
 RESULTS = Path("results")
 
 
-def register(parent: typer.Typer) -> None:
-    """Add the group to the program."""
-    parent.add_typer(app, name="eval")
-
-
-_RUN = """Evaluate the encoders of an experiment on its tasks.
-
-Each finished cell is kept in DIR/cells.jsonl at once: after an interruption the same command
-goes on from there, and several may run at the same time. What another experiment has computed is
-not computed again. What has no data or word space is left out, with the reason in
-DIR/NAME/rows.json.
-"""
-_RUN_EXAMPLE = "\b\nExample:\n  pmeans eval run experiments/monolingual.toml --only-task MR\n"
-
-
-@app.command(help=_RUN, epilog=_RUN_EXAMPLE)
+@app.command(epilog=examples("pmeans eval run experiments/monolingual.toml --only-task MR"))
 def run(
     experiment: ExperimentFile,
     *,
     data: Data = None,
     results: Results = RESULTS,
     which: Which = None,
-    only_encoder: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="May be given several times.")
-    ] = None,
-    only_task: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="May be given several times.")
-    ] = None,
+    only_encoder: Only = None,
+    only_task: Only = None,
     n_threads: Annotated[
-        int | None,
-        typer.Option("--threads", metavar="N", min=1, help="All cores if not given."),
+        int | None, option("N", "All cores if not given.", "--threads", min=1)
     ] = None,
     device: Annotated[
-        Literal["cpu", "cuda"], typer.Option(help="Where classifiers are trained.")
+        Literal["cpu", "cuda"], option(None, "Where classifiers are trained.")
     ] = "cpu",
 ) -> None:
-    """Parse the command; `_RUN` is what it says of itself."""
+    """Evaluate the encoders of an experiment on its tasks.
+
+    Each finished cell is kept in DIR/cells.jsonl at once: after an interruption the same command
+    goes on from there, and several may run at the same time. What another experiment has computed
+    is not computed again. What has no data or word space is left out, with the reason in
+    DIR/NAME/rows.json.
+    """
     from pmeans.experiments import run as running
     from pmeans.experiments.plan import Experiment
     from pmeans.spaces.library import data_home
@@ -85,7 +57,7 @@ def run(
             whole.only(which, only_encoder or (), only_task or ()),
             root=data_home(data, needed=data is not None or whole.needs_data),
             results=results,
-            progress=lambda share, text: step(share, 1, text),
+            progress=step,
             n_threads=n_threads,
             device=device,
         )
@@ -99,7 +71,7 @@ def run(
         say(f"nothing to do: {outcome.before} cells finished.")
 
 
-@app.command("tasks", epilog="\b\nExample:\n  pmeans eval tasks --data ~/data\n")
+@app.command("tasks", epilog=examples("pmeans eval tasks --data ~/data"))
 def list_tasks(*, data: Data = None) -> None:
     """List the known tasks, and whether their data is there."""
     from pmeans.evaluation import tasks
@@ -114,18 +86,14 @@ def list_tasks(*, data: Data = None) -> None:
     table(("TASK", "PROTOCOL", "MEASURE", "FOUND", "MISSING"), rows)
 
 
-_TABLE = "\b\nExample:\n  pmeans eval table experiments/monolingual.toml --format latex\n"
-
-
-@app.command("table", epilog=_TABLE)
+@app.command(
+    "table", epilog=examples("pmeans eval table experiments/monolingual.toml --format latex")
+)
 def show_table(
     experiment: ExperimentFile,
     *,
     format_: Format = "markdown",
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where to.", show_default="standard output"),
-    ] = None,
+    output: Annotated[Path | None, option("FILE", "Where to.", shown="standard output")] = None,
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:
@@ -142,17 +110,15 @@ def show_table(
     _write(render.render(made, format_), output)
 
 
-_COMPARE = """\b
-Example:
-  pmeans eval compare "monolingual:GN mean" "monolingual:GN [-inf, 1, inf]"
-"""
-_SOURCE = "An experiment with results, a colon, and one of its encoders."
+_COMPARED = "An experiment with results, a colon, and one of its encoders."
 
 
-@app.command(epilog=_COMPARE)
+@app.command(
+    epilog=examples('pmeans eval compare "monolingual:GN mean" "monolingual:GN [-inf, 1, inf]"')
+)
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help=_SOURCE)],
-    b: Annotated[str, typer.Argument(metavar="B", help=_SOURCE)],
+    a: Annotated[str, argument("A", _COMPARED)],
+    b: Annotated[str, argument("B", _COMPARED)],
     *,
     format_: Format = "markdown",
     results: Results = RESULTS,
@@ -166,14 +132,11 @@ def compare(
     _write(render.render(made, format_), None)
 
 
-_PLOT = "\b\nExample:\n  pmeans eval plot experiments/paper-figure1.toml --output figure.svg\n"
-
-
-@app.command(epilog=_PLOT)
+@app.command(epilog=examples("pmeans eval plot experiments/paper-figure1.toml --output figure.svg"))
 def plot(
     experiment: ExperimentFile,
     *,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to: .svg, .pdf or .png.")],
+    output: Annotated[Path, option("FILE", "Where to: .svg, .pdf or .png.")],
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:

@@ -14,18 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import (
-    build,
-    classify,
-    embed,
-    evaluate,
-    extend,
-    measure,
-    search,
-    spaces,
-    train,
-    transfer,
-)
+from pmeans.cli import embed, evaluate, making, search, spaces, transfer
 from pmeans.cli.console import say, typed
 from pmeans.errors import PmeansError
 
@@ -74,16 +63,15 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: the same in a pipe, and no rich to import
     pretty_exceptions_enable=False,
 )
-spaces.register(app)
-measure.register(spaces.app)
-embed.register(app)
-search.register(app)
-evaluate.register(app)
-train.register(app)
-build.register(app)
-extend.register(app)
-transfer.register(app)
-classify.register(app)
+app.command(epilog=embed.EXAMPLES)(embed.embed)
+app.command(epilog=search.EXAMPLES)(search.search)
+app.command(epilog=making.TRAIN)(making.train)
+app.command(epilog=making.BUILD)(making.build)
+app.command(epilog=making.EXTEND)(making.extend)
+app.command(epilog=transfer.CLASSIFY)(transfer.classify)
+app.add_typer(spaces.app, name="spaces")
+app.add_typer(evaluate.app, name="eval")
+app.add_typer(transfer.app, name="transfer")
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,71 +6,56 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from pmeans.cli.console import progress, say
-from pmeans.cli.options import Delimiter, Encoding
+from pmeans.cli.options import (
+    ONE_LINE,
+    Delimiter,
+    Encoding,
+    argument,
+    examples,
+    flag,
+    option,
+)
 
-_HELP = """Find the rows of INDEX nearest in meaning to QUERY, by cosine.
-
-INDEX is what 'pmeans embed' wrote with the same model: a .npy, or a .parquet with the vectors in
-the column 'embedding'. Its rows may be in any language that the model covers.
-
-Prints rank, score, row number (from 0) and, where the texts are known, the text, with tabs between
-them; with --queries, the number of the query (from 0) comes first.
-"""
-_EXAMPLE = """\b
-Examples:
-  pmeans search news.npy "rising rents" --lang en --texts news.txt
-  pmeans search news.parquet --queries fragen.txt --lang de -k 3 --json
-"""
-_ONE_LINE = str.maketrans("\t\r\n", "   ")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the program."""
-    app.command("search", help=_HELP, epilog=_EXAMPLE)(search)
+EXAMPLES = examples(
+    'pmeans search news.npy "rising rents" --lang en --texts news.txt',
+    "pmeans search news.parquet --queries fragen.txt --lang de -k 3 --json",
+)
 
 
 def search(
-    index: Annotated[str, typer.Argument(metavar="INDEX", help="Where to look.")],
-    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="What to look for.")] = None,
+    index: Annotated[str, argument("INDEX", "Where to look.")],
+    query: Annotated[str | None, argument("QUERY", "What to look for.")] = None,
     *,
     queries: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Look for each line; '-' is standard input."),
+        str | None, option("FILE", "Look for each line; '-' is standard input.")
     ] = None,
     model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="What made INDEX.", show_default="the default model"),
+        str | None, option("MODEL", "What made INDEX.", shown="the default model")
     ] = None,
     lang: Annotated[
-        str | None,
-        typer.Option(metavar="LANGUAGE", help="Of the queries, as 'de' or 'German'; or 'auto'."),
+        str | None, option("LANGUAGE", "Of the queries, as 'de' or 'German'; or 'auto'.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="How many to find.")] = 10,
-    texts: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The sentences that were embedded.")
-    ] = None,
+    k: Annotated[int, option("N", "How many to find.", "-k", min=1)] = 10,
+    texts: Annotated[str | None, option("FILE", "The sentences that were embedded.")] = None,
     text: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Column with the sentences, in --texts or INDEX.",
-            show_default="text",
-        ),
+        str | None, option("NAME", "Column with the sentences, in --texts or INDEX.", shown="text")
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     approximate: Annotated[
-        bool,
-        typer.Option("--approximate", help="Faster, by an index kept beside INDEX; may miss rows."),
+        bool, flag("--approximate", "Faster, by an index kept beside INDEX; may miss rows.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON object for each query.")
-    ] = False,
+    as_json: Annotated[bool, flag("--json", "Print a JSON object for each query.")] = False,
 ) -> None:
-    """Parse the command; `_HELP` is what it says of itself."""
+    """Find the rows of INDEX nearest in meaning to QUERY, by cosine.
+
+    INDEX is what 'pmeans embed' wrote with the same model: a .npy, or a .parquet with the vectors
+    in the column 'embedding'. Its rows may be in any language that the model covers.
+
+    Prints rank, score, row number (from 0) and, where the texts are known, the text, with tabs
+    between them; with --queries, the number of the query (from 0) comes first.
+    """
     from pmeans import models, search
     from pmeans.apply.labelled import checked_language
     from pmeans.errors import InputError
@@ -89,7 +74,7 @@ def search(
     if approximate:
         with progress("building the approximate index") as step:
             graph = search.ApproximateIndex(
-                opened, lambda done, total: step(done, total, f"{done:,} rows")
+                opened, lambda done, total: step(done, f"{done:,} rows", total)
             )
     source = () if queries is None else texts_of(open_source(queries, encoding=encoding))
     asked = [valid_text(query)] if query is not None else (each or "" for each in source)
@@ -104,7 +89,7 @@ def search(
             continue
         for rank, hit in ranked:
             cells = [str(rank), f"{hit.score:.4f}", str(hit.row)]
-            cells += [] if hit.text is None else [hit.text.translate(_ONE_LINE)]
+            cells += [] if hit.text is None else [hit.text.translate(ONE_LINE)]
             print("\t".join(cells if query is not None else [str(number), *cells]))
     if unknown and query is not None:
         raise InputError(

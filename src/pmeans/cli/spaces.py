@@ -8,31 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pmeans.cli.console import progress, resumable, say, size, table
+from pmeans.cli.options import Data, Precision, argument, examples, flag, group, option
 
 if TYPE_CHECKING:
     from pmeans.spaces.space import WordSpace
 
-app = typer.Typer(
-    help="Convert, fetch, list and look at word spaces.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-Space = Annotated[str, typer.Argument(metavar="SPACE", help="An installed name, or a file.")]
-Out = Annotated[
-    Path | None, typer.Option(metavar="PATH", help="Write there, not into the library.")
-]
+app = group("Convert, fetch, list and look at word spaces.")
+Space = Annotated[str, argument("SPACE", "An installed name, or a file.")]
+Out = Annotated[Path | None, option("PATH", "Write there, not into the library.")]
 Type = Annotated[
-    Literal["float32", "float16", "int8"] | None,
-    typer.Option(help="How to store numbers; as in the file if not given."),
+    Precision | None, option(None, "How to store numbers; as in the file if not given.")
 ]
 
 
-def register(parent: typer.Typer) -> None:
-    """Add the group to the program."""
-    parent.add_typer(app, name="spaces")
-
-
-@app.command("list", epilog="\b\nExample:\n  pmeans spaces list")
+@app.command("list", epilog=examples("pmeans spaces list"))
 def list_spaces() -> None:
     """List the installed word spaces, and those of the catalogue that can be fetched.
 
@@ -60,11 +49,11 @@ def list_spaces() -> None:
     table(("NAME", "STATE", "WORDS", "DIM", "TYPE", "LANGUAGES", "SIZE"), rows)
 
 
-@app.command(epilog="\b\nExample:\n  pmeans spaces info glove-840b --verify")
+@app.command(epilog=examples("pmeans spaces info glove-840b --verify"))
 def info(
     name: Space,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read all of it, and look for damage, nan and inf.")
+        bool, flag("--verify", "Read all of it, and look for damage, nan and inf.")
     ] = False,
 ) -> None:
     """Describe a word space, by its name or its file."""
@@ -94,17 +83,13 @@ def info(
         say("verified: every table is sound, every number is finite.")
 
 
-@app.command(epilog="\b\nExample:\n  pmeans spaces neighbours bivcd house --lang en --into de")
+@app.command(epilog=examples("pmeans spaces neighbours bivcd house --lang en --into de"))
 def neighbours(
     name: Space,
-    word: Annotated[str, typer.Argument(metavar="WORD", help="Where to start.")],
-    lang: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Of the word, if the space has several.")
-    ] = None,
-    into: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Look in this language only.")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="How many.")] = 10,
+    word: Annotated[str, argument("WORD", "Where to start.")],
+    lang: Annotated[str | None, option("CODE", "Of the word, if the space has several.")] = None,
+    into: Annotated[str | None, option("CODE", "Look in this language only.")] = None,
+    k: Annotated[int, option("N", "How many.", "-k", min=1)] = 10,
 ) -> None:
     """Print the words nearest to a word, by cosine."""
     from pmeans.spaces.library import find_space
@@ -123,37 +108,27 @@ def _only_language(languages: tuple[str, ...]) -> str:
     return languages[0]
 
 
-_CONVERT = """\b
-Example:
-  pmeans spaces convert wiki.de.vec.gz --lang de --dtype float16 --limit 200000
-"""
-
-
-@app.command(epilog=_CONVERT)
+@app.command(
+    epilog=examples("pmeans spaces convert wiki.de.vec.gz --lang de --dtype float16 --limit 200000")
+)
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Vectors, also compressed.")],
+    file: Annotated[Path, argument("FILE", "Vectors, also compressed.")],
     out: Out = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the space; the file's if not given.")
-    ] = None,
-    lang: Annotated[str, typer.Option(metavar="CODE", help="Language of the words.")] = "en",
-    format_: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", help="If the file does not tell.")
-    ] = None,
+    name: Annotated[str | None, option("NAME", "Of the space; the file's if not given.")] = None,
+    lang: Annotated[str, option("CODE", "Language of the words.")] = "en",
+    format_: Annotated[str | None, option("NAME", "If the file does not tell.", "--format")] = None,
     case: Annotated[
         Literal["lower", "cased", "cased-then-lower"] | None,
-        typer.Option(help="How to look words up; the words tell if not given."),
+        option(None, "How to look words up; the words tell if not given."),
     ] = None,
     dtype: Type = None,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Read the first N words only.")
-    ] = None,
+    limit: Annotated[int | None, option("N", "Read the first N words only.", min=1)] = None,
     prune: Annotated[
         Path | None,
-        typer.Option(metavar="CORPUS", help="Keep the words of this text only."),
+        option("CORPUS", "Keep the words of this text only."),
     ] = None,
     on_error: Annotated[
-        Literal["fail", "skip"], typer.Option(help="At a bad entry, stop or leave it out.")
+        Literal["fail", "skip"], option(None, "At a bad entry, stop or leave it out.")
     ] = "fail",
 ) -> None:
     """Convert a vector file into a word space, which opens at once.
@@ -176,15 +151,10 @@ def convert(
     store(edit.quantise(space, dtype) if dtype else space, out)
 
 
-_FETCH = "\b\nExample:\n  pmeans spaces fetch glove-840b --limit 200000\n"
-
-
-@app.command(epilog=_FETCH)
+@app.command(epilog=examples("pmeans spaces fetch glove-840b --limit 200000"))
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One of the catalogue's.")],
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Keep the first N words only.")
-    ] = None,
+    name: Annotated[str, argument("NAME", "One of the catalogue's.")],
+    limit: Annotated[int | None, option("N", "Keep the first N words only.", min=1)] = None,
 ) -> None:
     """Download a public word space, convert and install it."""
     from pmeans.spaces import download
@@ -192,7 +162,7 @@ def fetch(
     with resumable(), progress(name) as step:
         path = download.fetch(
             name,
-            progress=lambda done, total: step(done, total or None, size(done)),
+            progress=lambda done, total: step(done, size(done), total or None),
             report=lambda report: say(str(report)),
             limit=limit,
         )
@@ -214,21 +184,16 @@ def describe(space: WordSpace, path: Path) -> None:
     say(f"{len(space):,} words, {space.dim} d {space.matrix.dtype}, in {path}.")
 
 
-_EXPORT = "\b\nExample:\n  pmeans spaces export glove-840b glove.txt --no-header\n"
-
-
-@app.command(epilog=_EXPORT)
+@app.command(epilog=examples("pmeans spaces export glove-840b glove.txt --no-header"))
 def export(
     name: Space,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to.")],
+    file: Annotated[Path, argument("FILE", "Where to.")],
     format_: Annotated[
         Literal["text", "word2vec"] | None,
-        typer.Option("--format", help="word2vec's binary if FILE ends in .bin, else text."),
+        option(None, "word2vec's binary if FILE ends in .bin, else text.", "--format"),
     ] = None,
-    header: Annotated[bool, typer.Option(help="Begin text with a line of sizes.")] = True,
-    suffix: Annotated[
-        bool, typer.Option("--suffix", help="Append _en and the like to words.")
-    ] = False,
+    header: Annotated[bool, option(None, "Begin text with a line of sizes.")] = True,
+    suffix: Annotated[bool, flag("--suffix", "Append _en and the like to words.")] = False,
 ) -> None:
     """Write a word space for other programs: text, or word2vec's binary format."""
     from pmeans.spaces import export as exporting
@@ -242,16 +207,11 @@ def export(
     say(f"{len(space):,} words of {space.name} in {file}.")
 
 
-_MERGE = "\b\nExample:\n  pmeans spaces merge wiki-en wiki-de --name wiki-en-de\n"
-
-
-@app.command(epilog=_MERGE)
+@app.command(epilog=examples("pmeans spaces merge wiki-en wiki-de --name wiki-en-de"))
 def merge(
-    names: Annotated[
-        list[str], typer.Argument(metavar="SPACE...", help="Installed names, or files.")
-    ],
+    names: Annotated[list[str], argument("SPACE...", "Installed names, or files.")],
     *,
-    name: Annotated[str, typer.Option(metavar="NAME", help="Of the merged space.")],
+    name: Annotated[str, option("NAME", "Of the merged space.")],
     out: Out = None,
     dtype: Type = None,
 ) -> None:
@@ -261,3 +221,42 @@ def merge(
 
     space = edit.merge([find_space(each) for each in names], name)
     store(edit.quantise(space, dtype) if dtype else space, out)
+
+
+@app.command(
+    "eval",
+    epilog=examples("pmeans spaces eval bivcd --data ~/data --word house --picture pairs.svg"),
+)
+def measure(
+    name: Space,
+    *,
+    data: Data = None,
+    word: Annotated[
+        list[str] | None, option("WORD", "Also show its neighbours; may be given several times.")
+    ] = None,
+    picture: Annotated[Path | None, option("FILE", "Also draw translation pairs, as .svg.")] = None,
+) -> None:
+    """Measure a word space: word similarity, dictionary, sentence retrieval.
+
+    Spearman: correlation of cosines with people's scores of pairs of words. P@K: how often one of
+    the K nearest words by CSLS is a translation. Retrieval: how often the nearest of the held-out
+    sentences is the translation, by the means of words.
+    """
+    from pmeans.evaluation.measures import space_report as report
+    from pmeans.spaces.library import data_home, find_space
+
+    space, folder = find_space(name), data_home(data, needed=True)
+    with progress("measuring") as step:
+        found = list(report.measures(space, folder, step))
+    rows = []
+    for each in found:
+        value = "–" if each.value is None else f"{each.value:.3f}"
+        rows.append((each.what, each.lang, each.on, value, f"{each.covered:,} of {each.total:,}"))
+    table(("MEASURE", "LANGUAGE", "ON", "VALUE", "COVERED"), rows)
+    if word:
+        print()
+        near = [(each, *row) for each in word for row in report.side_by_side(space, each)]
+        table(("WORD", *map(str.upper, space.languages)), near)
+    if picture:
+        n_pairs, langs = report.draw(space, folder, picture)
+        say(f"{n_pairs} translation pairs {'-'.join(langs)} in {picture}.")

@@ -1,4 +1,4 @@
-"""``pmeans transfer``: train a classifier, use it, compare it, ask it why."""
+"""``pmeans transfer`` and ``classify``: train a classifier, use it, compare it, ask it why."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import (
+    ONE_LINE,
     Classifier,
     Delimiter,
     Encoding,
@@ -22,72 +21,51 @@ from pmeans.cli.options import (
     Restart,
     Text,
     Unsure,
+    argument,
+    examples,
+    flag,
+    group,
+    option,
 )
 
 if TYPE_CHECKING:
     from pmeans.apply import LabelledRows
     from pmeans.transfer import Evaluation, TransferClassifier
 
-app = typer.Typer(
-    help="Train a classifier in one language, and use it in others.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-Label = Annotated[str, typer.Option(metavar="NAME", help="Column with the labels.")]
+app = group("Train a classifier in one language, and use it in others.")
+Label = Annotated[str, option("NAME", "Column with the labels.")]
 Separator = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Splits the label column, if rows have several labels."),
+    str | None, option("TEXT", "Splits the label column, if rows have several labels.")
 ]
 Adapt = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="[CODE=]FILE",
-        help="Unlabelled text, a line each, to adapt a language to; may be repeated.",
-    ),
+    option("[CODE=]FILE", "Unlabelled text, a line each, to adapt a language to; may be repeated."),
 ]
-_FIT = "\b\nExample:\n  pmeans transfer fit train.csv --lang en --out my-classifier/\n"
-_PREDICT = """\b
-Example:
-  pmeans transfer predict my-classifier/ news.csv --lang de --out predictions.csv
-"""
-_EVALUATE = "\b\nExample:\n  pmeans transfer evaluate my-classifier/ test.csv --lang fr\n"
-_EXPLAIN = """\b
-Example:
-  pmeans transfer explain my-classifier/ "Die Suppe war kalt." --lang de
-"""
+OneJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 
 
-def register(parent: typer.Typer) -> None:
-    """Add the group to the program."""
-    parent.add_typer(app, name="transfer")
-
-
-@app.command(epilog=_FIT)
+@app.command(epilog=examples("pmeans transfer fit train.csv --lang en --out my-classifier/"))
 def fit(
-    train: Annotated[
-        str, typer.Argument(metavar="TRAIN", help="Labelled rows: .csv, .tsv, .jsonl, .parquet.")
-    ],
+    train: Annotated[str, argument("TRAIN", "Labelled rows: .csv, .tsv, .jsonl, .parquet.")],
     *,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the classifier.")],
+    out: Annotated[Path, option("DIR", "Folder of the classifier.")],
     text: Text = "text",
     label: Label = "label",
     lang: Lang = None,
     lang_column: LangColumn = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="An encoder's folder or name, a recipe, a word space.",
-            show_default="the package's own",
+        option(
+            "MODEL",
+            "An encoder's folder or name, a recipe, a word space.",
+            shown="the package's own",
         ),
     ] = None,
     separator: Separator = None,
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Let all classes weigh the same.")
-    ] = False,
+    balanced: Annotated[bool, flag("--balanced", "Let all classes weigh the same.")] = False,
     unsure: Unsure = None,
     adapt: Adapt = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of sample and folds.")] = 0,
+    seed: Annotated[int, option("N", "Of sample and folds.")] = 0,
     on_error: OnError = "fail",
     input_format: InputFormat = None,
     delimiter: Delimiter = None,
@@ -118,7 +96,7 @@ def fit(
             encoder,
             lang,
             separator,
-            lambda place: step(place.offset, source.size, f"{place.row:,} rows"),
+            lambda place: step(place.offset, f"{place.row:,} rows", source.size),
         )
     _say_alike(rows)
     with progress("fitting") as step:
@@ -126,7 +104,7 @@ def fit(
             rows.texts,
             rows.labels,
             lang=rows.lang,
-            progress=lambda share, what: step(share, 1, what),
+            progress=step,
         )
     _adapt_to(classifier, adapt, None)
     classifier.save(out)
@@ -142,25 +120,25 @@ def fit(
     _say_doubts(rows.skipped, chosen.empty)
 
 
-@app.command(epilog=_PREDICT)
+@app.command(
+    epilog=examples(
+        "pmeans transfer predict my-classifier/ news.csv --lang de --out predictions.csv"
+    )
+)
 def predict(
     folder: Classifier,
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE", help="Text, .csv, .tsv, .jsonl, .parquet; '-' is standard input."
-        ),
+        argument("FILE", "Text, .csv, .tsv, .jsonl, .parquet; '-' is standard input."),
     ],
     *,
     out: Annotated[
         str,
-        typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .jsonl, .parquet; '-' prints."),
+        option("FILE", "Where to: .csv, .tsv, .jsonl, .parquet; '-' prints."),
     ] = "-",
     format_: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
-        typer.Option(
-            "--format", help="Of the output, if its name does not tell.", show_default="csv for '-'"
-        ),
+        option(None, "Of the output, if its name does not tell.", "--format", shown="csv for '-'"),
     ] = None,
     text: Text = "text",
     lang: Lang = None,
@@ -207,7 +185,7 @@ def predict(
                 options,
                 format=format_,
                 restart=restart,
-                report=lambda s: step(s.offset, source.size, f"{s.rows:,} rows"),
+                report=lambda s: step(s.offset, f"{s.rows:,} rows", source.size),
                 keep=(str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ())),
             )
     where = "" if out == "-" else f" in {out}"
@@ -217,10 +195,10 @@ def predict(
         say(f"warning: {warning}")
 
 
-@app.command(epilog=_EVALUATE)
+@app.command(epilog=examples("pmeans transfer evaluate my-classifier/ test.csv --lang fr"))
 def evaluate(
     folder: Classifier,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Labelled rows, as for 'fit'.")],
+    file: Annotated[str, argument("FILE", "Labelled rows, as for 'fit'.")],
     *,
     text: Text = "text",
     label: Label = "label",
@@ -232,7 +210,7 @@ def evaluate(
     input_format: InputFormat = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
 ) -> None:
     """Compare predictions with the labels of a file, class by class."""
     from pmeans.apply import read_labelled
@@ -257,23 +235,25 @@ def evaluate(
         say(f"warning: labels that training did not have, counted as wrong: {shown}.")
 
 
-@app.command(epilog=_EXPLAIN)
+@app.command(
+    epilog=examples('pmeans transfer explain my-classifier/ "Die Suppe war kalt." --lang de')
+)
 def explain(
     folder: Classifier,
-    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The text.")],
+    sentence: Annotated[str, argument("SENTENCE", "The text.")],
     *,
     lang: Lang = None,
     label: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which to explain; needed if texts may have several.",
-            show_default="the predicted one",
+        option(
+            "NAME",
+            "Which to explain; needed if texts may have several.",
+            shown="the predicted one",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: OneJson = False,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with coloured words instead.")
+        Path | None, option("FILE", "Write a page with coloured words instead.")
     ] = None,
 ) -> None:
     """Say which words of a text pushed towards a label, or away.
@@ -301,6 +281,53 @@ def explain(
         print(json.dumps(found.as_json(), ensure_ascii=False))
     else:
         print(found.as_text(shutil.get_terminal_size().columns))
+
+
+CLASSIFY = examples(
+    'pmeans classify my-classifier/ "Die Suppe war kalt." --lang de',
+    'echo "The soup was cold." | pmeans classify my-classifier/ --lang en --json',
+)
+
+
+def classify(
+    folder: Classifier,
+    texts: Annotated[list[str] | None, argument("TEXT", "The texts.", "standard input")] = None,
+    *,
+    lang: Lang = None,
+    unsure: Unsure = None,
+    as_json: Annotated[bool, flag("--json", "Print a JSON object for each text.")] = False,
+) -> None:
+    """Label single texts: those given, or the lines of standard input.
+
+    Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
+    same for files.
+    """
+    from pmeans.apply.labelled import block_languages, checked_language
+    from pmeans.rows import Block, Fields, Place, open_source, valid_text
+    from pmeans.transfer import TransferClassifier, WordCount
+
+    classifier = TransferClassifier.load(folder)
+    if unsure is not None:
+        classifier.unsure = unsure
+    lang = checked_language(classifier.encoder, Fields(), lang)
+    given = [Block([*map(valid_text, texts)], None, None, (), (), (), Place())] if texts else None
+    words = WordCount()
+    for block in given or open_source("-").blocks():
+        codes = block_languages(block, lang, classifier.encoder)
+        found = classifier.classify(block.texts, lang=codes, words=words)
+        answers = zip(block.texts, found.labels, found.probabilities, found.empty, strict=True)
+        for said, label, p, empty in answers:
+            note = "no known word" if empty else "unsure" if label is None else ""
+            if as_json:
+                answer = {"text": said, "label": label, "probability": p, "note": note}
+                print(json.dumps(answer, ensure_ascii=False))
+            else:
+                names = "|".join(label) if isinstance(label, tuple) else label or note
+                shown = "|".join(f"{x:.4f}" for x in p) if isinstance(p, tuple) else f"{p:.4f}"
+                print(names, shown, (said or "").translate(ONE_LINE), sep="\t")
+        sys.stdout.flush()
+    for warning in words.warnings():
+        say(f"warning: {warning}")
 
 
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:

@@ -1,0 +1,120 @@
+"""``pmeans train``, ``build`` and ``extend``: word spaces, models, and one more language."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pmeans.cli.console import progress, resumable, say, size, table
+from pmeans.cli.options import DATA, argument, examples, flag, option
+from pmeans.cli.spaces import Out, describe
+
+Data = Annotated[Path | None, option("DIR", "What {data} in the files stands for.", shown=DATA)]
+TRAIN = examples(
+    "pmeans train recipes/spaces/bivcd.toml --data ../data",
+    "pmeans train recipes/spaces/cca.toml#bivcd-cca-de",
+)
+BUILD = examples("pmeans build recipes/default.toml --out my-model")
+EXTEND = examples(
+    "pmeans extend --lang it --dictionary en-it.tsv --text it.txt --out my-model",
+    "pmeans extend my-model --lang nl --pairs en-nl.tsv.gz --out my-other-model",
+)
+
+
+def train(
+    files: Annotated[
+        list[str],
+        argument(
+            "FILE...", "TOML files: what to train, from what; FILE#NAME for one space of several."
+        ),
+    ],
+    out: Out = None,
+    data: Data = None,
+    again: Annotated[bool, flag("--again", "Train even what is made and has not changed.")] = False,
+) -> None:
+    """Make word spaces: from text, word pairs or other spaces.
+
+    They are installed under their names. What they are made from is made first where a file names
+    it by its own file. After an interruption the same command goes on where it was, and the spaces
+    come out the same.
+    """
+    from pmeans.building.graph import Graph, install
+    from pmeans.spaces.library import path_of
+    from pmeans.spaces.store import open_space
+
+    graph = Graph(data)
+    nodes = graph.targets(files)
+    if out and len(nodes) > 1:
+        names = ", ".join(node.trainer.name for node in nodes)
+        raise typer.BadParameter(f"is for one space, and these are {names}.", param_hint="--out")
+    with resumable(), progress(Path(files[0]).stem) as step:
+        graph.make(nodes, progress=step, again=again)
+    for node in nodes:
+        target = out or path_of(node.trainer.name)
+        install(node, target)
+        describe(open_space(target), target)
+
+
+def build(
+    file: Annotated[Path, argument("FILE", "A TOML file: a recipe, its packing, what is fitted.")],
+    *,
+    out: Annotated[Path, option("FOLDER", "Where to write the model.")],
+    data: Data = None,
+) -> None:
+    """Make a model: its word spaces, z-norms and maps, in a folder.
+
+    Word spaces that are named by their trainer files are trained first, unless they are made and
+    nothing has changed. The size of each file goes to standard output.
+    """
+    from pmeans.building.build_file import Build
+    from pmeans.building.graph import Graph
+
+    plan = Build.from_toml(file, data)
+    with resumable(), progress(plan.name) as step:
+        sizes = plan.make(out, progress=step, graph=Graph(data))
+    table(["FILE", "BYTES"], [[name, f"{n:,}"] for name, n in sizes.items()])
+    say(f"{size(sum(sizes.values()))} in {out}.")
+
+
+def extend(
+    model: Annotated[
+        str | None, argument("MODEL", "An encoder's folder or name.", "the package's own")
+    ] = None,
+    *,
+    lang: Annotated[str, option("CODE", "The language to add.")],
+    out: Annotated[Path, option("FOLDER", "Where to write the new model.")],
+    dictionary: Annotated[
+        list[str] | None,
+        option(
+            "FILE", "Two columns: a word of the pivot, a word of CODE; may be given several times."
+        ),
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        option("FILE", "A .tsv of sentences: [source,] of the pivot, of the same in CODE."),
+    ] = None,
+    text: Annotated[str | None, option("FILE", "Sentences in CODE, one a line.")] = None,
+    pivot: Annotated[str, option("CODE", "The model's language that is translated from.")] = "en",
+) -> None:
+    """Add a language to a model.
+
+    It is learned from a dictionary, from pairs of sentences, or from both. Its words become means
+    of their translations' vectors. Pairs, or else a text, say how its sentences are spread. The
+    model itself is not changed, and neither are its other languages. All files may be compressed
+    (.gz, .bz2, .xz).
+    """
+    from pmeans.building.new_language import NewLanguage
+    from pmeans.training.corpus import PairFile
+
+    paired = PairFile(pairs, pivot, lang) if pairs else None
+    new = NewLanguage(lang, tuple(dictionary or ()), paired, text, pivot)
+    with progress(lang) as step:
+        encoder = new.make(model, out, progress=step)
+    spaces = encoder.spaces.values()
+    table(
+        ["SPACE", f"WORDS {lang}", f"WORDS {pivot}"],
+        [[s.name, f"{len(s.table(lang)):,}", f"{len(s.table(pivot)):,}"] for s in spaces],
+    )
+    say(f"{', '.join(encoder.languages)} in {out}.")
