@@ -208,6 +208,19 @@ def test_a_skipped_row_keeps_its_place(tmp_path, case):
     assert got[:2] in (["für", None], ["a", None])
 
 
+def test_a_language_that_is_not_a_string_is_named_by_its_line(tmp_path):
+    path = write(tmp_path / "a.jsonl", b'{"text": "a", "code": ["en"]}\n')
+    with pytest.raises(FormatError, match=r"line 1: the language is list, not a string: \['en'\]"):
+        texts(open_source(path, Fields(lang_column="code")))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_the_cells_of_a_row_with_bad_bytes_can_be_written(tmp_path, name):
+    path = write(tmp_path / name, b"text\nf\xc3\xbcr\n\xff\n")
+    (block,) = open_source(path, Fields(whole=True, on_error="skip")).blocks()
+    assert (block.texts[-1], block.cells[-1]) == (None, ["?"])
+
+
 def test_a_null_in_a_parquet_column_is_named_by_its_row(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["a", None]}), path)

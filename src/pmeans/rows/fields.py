@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
@@ -96,23 +96,6 @@ def texts_of(source: Source) -> Iterator[str | None]:
         yield from block.texts
 
 
-class _Codes(dict[str, str]):
-    """The codes of the languages that a column names, each looked up once."""
-
-    def __init__(self, known: tuple[str, ...]) -> None:
-        super().__init__()
-        self._known = known
-
-    def __missing__(self, given: object) -> str:
-        if not isinstance(given, str):
-            raise ValueError(f"the language is {type(given).__name__}, not a string: {given!r:.40}")
-        try:
-            self[given] = language_code(given, self._known)
-        except LanguageError as error:
-            raise ValueError(str(error).rstrip(".")) from None
-        return self[given]
-
-
 @dataclass(frozen=True)
 class Fields:
     """Where a record holds its text, language and label, and what to do if it does not.
@@ -133,10 +116,7 @@ class Fields:
     languages: tuple[str, ...] = ()
     on_error: OnError = "fail"
     whole: bool = False
-    codes: _Codes = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", _Codes(self.languages))
+    _codes: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def named(self) -> dict[str, str]:
@@ -161,27 +141,28 @@ class Fields:
                 )
         return {argument: header.index(name) for argument, name in self.named.items()}
 
-    def picked(self, record: Mapping[str, object]) -> tuple[object, object, object]:
-        """Return text, language and label of a record with named values, unchecked."""
-        if not isinstance(record, Mapping):
-            raise ValueError(f"expected an object with the key {self.text!r}, got {record!r:.40}")
-        for argument, name in self.named.items():
-            if name not in record:
-                keys = ", ".join(map(repr, list(record)[:8]))
-                raise ValueError(
-                    f"no key {name!r} among {keys};{did_you_mean(name, record)} "
-                    f"{argument}= names another"
-                )
-        lang = record[self.lang_column] if self.lang_column else None
-        return record[self.text], lang, record[self.label] if self.label else None
+    def _text(self, given: object) -> str:
+        """Return a text if it can be embedded, else raise what is wrong with its row."""
+        if isinstance(given, Exception):
+            raise given
+        if self.whole and (given is None or (isinstance(given, float) and math.isnan(given))):
+            return ""
+        if isinstance(given, bytes):
+            raise ValueError("not valid UTF-8")
+        if not isinstance(given, str):
+            raise ValueError(f"the text is {type(given).__name__}, not a string: {given!r:.40}")
+        return given
 
-    def checked(self, text: object, lang: object) -> tuple[str, str | None]:
-        """Return a row's text and language if they can be embedded, else raise ValueError."""
-        if self.whole and (text is None or (isinstance(text, float) and math.isnan(text))):
-            text = ""
-        if not isinstance(text, str):
-            raise ValueError(f"the text is {type(text).__name__}, not a string: {text!r:.40}")
-        return text, None if self.lang_column is None else self.codes[lang]  # type: ignore[index]
+    def _code(self, given: object) -> str:
+        """Return the code of a language, each looked up once."""
+        if not isinstance(given, str):
+            raise ValueError(f"the language is {type(given).__name__}, not a string: {given!r:.40}")
+        if given not in self._codes:
+            try:
+                self._codes[given] = language_code(given, self.languages)
+            except LanguageError as error:
+                raise ValueError(str(error).rstrip(".")) from None
+        return self._codes[given]
 
     def unreadable(self, error: Exception, where: str) -> None:
         """Stop at a row that cannot be read, unless such rows are passed over."""
@@ -192,52 +173,56 @@ class Fields:
             f'{where}: {message}. Mend it, or pass over such rows with on_error="skip".'
         ) from error
 
+    def values(
+        self, records: Iterable[Any], picked: Callable[[Any], Iterable[Any]]
+    ) -> dict[str, Sequence[Any]]:
+        """Return columns by argument, of what ``picked`` finds in records in the order of `named`.
+
+        Where it raises an error, that stands in place of the text.
+        """
+
+        def tried(record: Any) -> Iterable[Any]:
+            try:
+                return picked(record)
+            except (ValueError, RecursionError) as error:
+                return error, *[None] * (len(self.named) - 1)
+
+        return dict(zip(self.named, zip(*map(tried, records), strict=True), strict=True))
+
     def block(
         self,
-        rows: Iterable[tuple[Any, int]],
-        picked: Any,
-        whole: Any,
-        where: str,
+        values: Mapping[str, Sequence[Any]],
         names: Sequence[str],
+        cells: Sequence[Sequence[object]],
+        lines: Sequence[int],
         place: Place,
+        where: str,
     ) -> Block:
-        """Make a block of records one by one, each checked.
+        """Make a block, each row of it checked.
 
         Args:
-            rows: Records, and the number of the line each ends with.
-            picked: Gives a record's text, language and label, or raises ValueError.
-            whole: Gives all its cells, in the order of ``names``; of a bad one, what there is.
+            values: Texts, languages and labels by argument, as from `values`.
+            names: The columns of ``cells``, which are used if whole rows are wanted.
+            cells: All cells of the rows.
+            lines: Number of the line that each row ends with.
+            place: After the last row.
             where: Begins a message, before the number.
-            names: The columns.
-            place: After the last record.
         """
-        texts: list[str | None] = []
-        langs: list[str | None] = []
-        labels: list[object] = []
-        cells, lines = [], []
-        for record, line in rows:
-            text = lang = label = None
-            try:
-                given, tongue, label = picked(record)
-                text, lang = self.checked(given, tongue)
-            except (ValueError, RecursionError) as error:
-                at = getattr(record, "line", line)
-                self.unreadable(error, f"{where} {at:,}")
-            texts.append(text)
-            langs.append(lang)
-            labels.append(label)
-            lines.append(line)
-            if self.whole:
-                cells.append(whole(record))
-        return Block(
-            texts,
-            langs if self.lang_column else None,
-            labels if self.label else None,
-            names,
-            cells,
-            lines,
-            place,
-        )
+        texts, langs = list(values["text"]), list(values.get("lang_column", ()))
+        if langs or set(map(type, texts)) != {str}:
+            for i, text in enumerate(texts):
+                try:
+                    texts[i] = self._text(text)
+                    if langs:
+                        langs[i] = self._code(langs[i])
+                except (ValueError, RecursionError) as error:
+                    self.unreadable(error, f"{where} {getattr(error, 'line', lines[i]):,}")
+                    texts[i] = None
+                    if langs:
+                        langs[i] = None
+        labels = list(values["label"]) if self.label else None
+        tongues = langs if self.lang_column else None
+        return Block(texts, tongues, labels, names, cells if self.whole else (), lines, place)
 
 
 def file_identity(path: Path) -> dict[str, Any]:

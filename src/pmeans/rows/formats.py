@@ -7,28 +7,33 @@ most of the first rows have as many cells as the header.
 
 from __future__ import annotations
 
+import abc
 import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any
 
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, did_you_mean
 from pmeans.rows import lines as reading
-from pmeans.rows.fields import ABSENT, Block, Fields, Place
+from pmeans.rows.fields import ABSENT, Block, Fields
 from pmeans.rows.lines import Chunk, Lines, strange
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 _SAMPLE = 20  # rows that tell the delimiter
 
 
-class Parser(Protocol):
+class Parser(abc.ABC):
     """Makes blocks of rows of chunks of lines."""
 
-    def begin(self, lines: Lines) -> None:
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+
+    def begin(self, lines: Lines) -> None:  # noqa: B027 - most formats begin with a row
         """Take what comes before the first row."""
 
+    @abc.abstractmethod
     def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
         """Yield the rows of a chunk, and take their lines."""
 
@@ -42,79 +47,80 @@ def parser_of(format: str, fields: Fields, delimiter: str | None) -> Parser:  # 
     return JsonLines(fields) if format == "jsonl" else Plain(fields)
 
 
-class Plain:
+def _undecodable(lines: Lines) -> ValueError:
+    return ValueError(f"not valid {lines.encoding.upper()}; encoding= names another")
+
+
+def _writable(text: str) -> str:
+    """Return a text with a question mark for each byte that is not valid."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+class Plain(Parser):
     """A sentence per line."""
 
     def __init__(self, fields: Fields) -> None:
+        super().__init__(fields)
         if fields.lang_column is not None or fields.label is not None:
             raise InputError("plain text has no columns: give lang= instead of lang_column=.")
-        self._fields = fields
-
-    def begin(self, lines: Lines) -> None:
-        """Take nothing."""
 
     def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
         """Yield the lines as they are."""
-        texts: list[str | None] = list(chunk.lines)
-        names = (self._fields.text,)
-        first = lines.place.line + 1
-        for start in range(0, len(texts), n_rows):
-            some = texts[start : start + n_rows]
+        fields, first = self._fields, lines.place.line + 1
+        for start in range(0, len(chunk.lines), n_rows):
+            some = chunk.lines[start : start + n_rows]
             numbers = range(first + start, first + start + len(some))
             place = lines.advance(chunk, start + len(some), len(some))
+            texts: list[Any] = some
             if chunk.dirty:
-                bad = f"not valid {lines.encoding.upper()}; encoding= names another"
-
-                def picked(text: str, bad: str = bad) -> tuple[str, None, None]:
-                    if strange(text):
-                        raise ValueError(bad)
-                    return text, None, None
-
-                rows = zip(some, numbers, strict=True)
-                yield self._fields.block(rows, picked, lambda t: [t], lines.where, names, place)
-                continue
-            cells = [[text] for text in some] if self._fields.whole else []
-            yield Block(some, None, None, names, cells, numbers, place)
+                texts = [_undecodable(lines) if strange(text) else text for text in some]
+                some = list(map(_writable, some))
+            cells = [[text] for text in some] if fields.whole else ()
+            names, where = (fields.text,), lines.where
+            yield fields.block({"text": texts}, names, cells, numbers, place, where)
         lines.advance(chunk, len(chunk.ends), 0)  # a mark of byte order alone is a line, not a row
 
 
-class JsonLines:
+class JsonLines(Parser):
     """An object per line; blank lines are not rows."""
-
-    def __init__(self, fields: Fields) -> None:
-        self._fields = fields
-
-    def begin(self, lines: Lines) -> None:
-        """Take nothing."""
 
     def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
         """Parse lines one by one."""
-        first = lines.place.line
+        fields, first = self._fields, lines.place.line
         filled = [(i, line) for i, line in enumerate(chunk.lines, 1) if line.strip()]
         for start in range(0, len(filled), n_rows):
             some = filled[start : start + n_rows]
-            records = [(self._loaded(line, lines, chunk.dirty), first + i) for i, line in some]
+            records = [self._loaded(line, lines, chunk.dirty) for _, line in some]
+            numbers = [first + i for i, _ in some]
             place = lines.advance(chunk, some[-1][0], len(some))
-            whole = [record for record, _ in records if isinstance(record, dict)]
-            names = list(dict.fromkeys(chain.from_iterable(whole))) if self._fields.whole else []
-
-            def cells(record: Any, names: list[str] = names) -> list[object]:
-                if not isinstance(record, dict):
-                    return [ABSENT] * len(names)
-                return [record.get(name, ABSENT) for name in names]
-
-            yield self._fields.block(records, self._picked, cells, lines.where, names, place)
+            whole = [record if isinstance(record, dict) else {} for record in records]
+            names = list(dict.fromkeys(chain.from_iterable(whole))) if fields.whole else []
+            cells = [[record.get(name, ABSENT) for name in names] for record in whole]
+            values = fields.values(records, self._picked)
+            yield fields.block(values, names, cells, numbers, place, lines.where)
         lines.advance(chunk, len(chunk.ends), 0)
 
-    def _picked(self, record: Any) -> tuple[object, object, object]:
+    def _picked(self, record: Any) -> list[object]:
+        named = self._fields.named
         if isinstance(record, Exception):
             raise record
-        return self._fields.picked(record)
+        if not isinstance(record, dict):
+            raise ValueError(
+                f"expected an object with the key {named['text']!r}, got {record!r:.40}"
+            )
+        for argument, name in named.items():
+            if name not in record:
+                keys = ", ".join(map(repr, list(record)[:8]))
+                raise ValueError(
+                    f"no key {name!r} among {keys};{did_you_mean(name, record)} "
+                    f"{argument}= names another"
+                )
+        return [record[name] for name in named.values()]
 
     def _loaded(self, line: str, lines: Lines, dirty: bool) -> Any:
         """Return what a line holds, or what is wrong with it."""
         if dirty and strange(line):
-            return ValueError(f"not valid {lines.encoding.upper()}; encoding= names another")
+            return _undecodable(lines)
         try:
             record = json.loads(line)
             if "\\u" in line and strange(json.dumps(record, ensure_ascii=False)):
@@ -126,7 +132,7 @@ class JsonLines:
         return record
 
 
-class _BadRecord(csv.Error):
+class _RecordError(ValueError):
     """In place of a record that is not valid; ``line`` is where that was seen."""
 
     def __init__(self, message: str, line: int) -> None:
@@ -134,7 +140,7 @@ class _BadRecord(csv.Error):
         self.line = line
 
 
-class Table:
+class Table(Parser):
     """Cells between delimiters, under a header."""
 
     def __init__(self, fields: Fields, quoted: bool, delimiter: str | None) -> None:
@@ -144,7 +150,8 @@ class Table:
                 f"the delimiter is one character, or one of {', '.join(DELIMITERS)}, not "
                 f"{delimiter!r}."
             )
-        self._fields, self._quoted = fields, quoted
+        super().__init__(fields)
+        self._quoted = quoted
         self._delimiter = delimiter or (None if quoted else "\t")
         self._names: list[str] = []
         self._at: dict[str, int] = {}
@@ -157,7 +164,7 @@ class Table:
             if self._delimiter is None:
                 self._delimiter = self._found(chunk.text)
             records, ends = self._records(chunk, 0, just_one=True)
-            if records and isinstance(records[0], _BadRecord):
+            if records and isinstance(records[0], _RecordError):
                 raise FormatError(f"{lines.where} {records[0].line:,}: {records[0]}.")
             self._names = list(records[0]) if records else []  # type: ignore[arg-type]
             lines.advance(chunk, ends[0] if ends else len(chunk.ends), 0)
@@ -173,59 +180,38 @@ class Table:
             some = records[start : start + n_rows]
             numbers = ends[start : start + n_rows]
             place = lines.advance(chunk, numbers[-1], len(some))
-            yield self._block(lines, some, [first + end for end in numbers], chunk.dirty, place)
+            lines_of = [first + end for end in numbers]
+            values, cells = self._values(some, lines, chunk.dirty)
+            yield self._fields.block(values, self._names, cells, lines_of, place, lines.where)
         if chunk.last:
             lines.advance(chunk, len(chunk.ends), 0)
 
-    def _block(
-        self,
-        lines: Lines,
-        records: Sequence[Any],
-        numbers: list[int],
-        dirty: bool,
-        place: Place,
-    ) -> Block:
+    def _values(
+        self, records: Sequence[Any], lines: Lines, dirty: bool
+    ) -> tuple[dict[str, Sequence[Any]], Sequence[Sequence[object]]]:
+        """Return the columns asked for, and all cells; of a bad record, what can be written."""
         fields, at, n = self._fields, self._at, len(self._names)
-        try:
-            widths = set(map(len, records))
-            if dirty or (widths != {n} if fields.whole else min(widths) <= max(at.values())):
-                raise TypeError
-            columns = {argument: [record[i] for record in records] for argument, i in at.items()}
-            if "lang_column" in at:
-                columns["lang_column"] = list(map(fields.codes.__getitem__, columns["lang_column"]))
-            cells = records if fields.whole else ()
-            langs, labels = columns.get("lang_column"), columns.get("label")
-            return Block(columns["text"], langs, labels, self._names, cells, numbers, place)
-        except (TypeError, ValueError):  # a row is not as it should be: see which
-            rows = zip(records, numbers, strict=True)
-            return fields.block(
-                rows, self._picked(lines), self._cells, lines.where, self._names, place
-            )
+        least = max(at.values())
 
-    def _picked(self, lines: Lines) -> Any:
-        fields, at, n = self._fields, self._at, len(self._names)
-
-        def picked(record: Any) -> tuple[object, object, object]:
-            if isinstance(record, _BadRecord):
-                raise ValueError(str(record))
+        def picked(record: Any) -> list[str]:
+            if isinstance(record, _RecordError):
+                raise record
             if fields.whole and len(record) != n:
                 raise ValueError(f"{len(record)} columns, and the header has {n}")
-            if len(record) <= max(at.values()):
+            if len(record) <= least:
                 raise ValueError(f"only {len(record)} columns")
-            found = {argument: record[i] for argument, i in at.items()}
+            found = [record[i] for i in at.values()]
             # Undecodable bytes matter in the columns asked for alone.
-            if strange("".join(record if fields.whole else found.values())):
-                raise ValueError(f"not valid {lines.encoding.upper()}; encoding= names another")
-            return found["text"], found.get("lang_column"), found.get("label")
+            if strange("".join(record if fields.whole else found)):
+                raise _undecodable(lines)
+            return found
 
-        return picked
-
-    def _cells(self, record: Any) -> list[str]:
-        """Return as many cells as the header has, of a bad record what can be written."""
-        if isinstance(record, _BadRecord):
-            return [""] * len(self._names)
-        cells = [*record, *[""] * len(self._names)][: len(self._names)]
-        return [cell.encode("utf-8", "replace").decode("utf-8") for cell in cells]
+        widths = {0 if isinstance(record, _RecordError) else len(record) for record in records}
+        if not dirty and (widths == {n} if fields.whole else min(widths) > least):
+            return {key: [record[i] for record in records] for key, i in at.items()}, records
+        cells = [() if isinstance(record, _RecordError) else record for record in records]
+        filled = [[*map(_writable, row), *[""] * n][:n] for row in cells] if fields.whole else []
+        return fields.values(records, picked), filled
 
     def _reader(self, text: io.StringIO, delimiter: str | None, strict: bool) -> Any:
         if self._quoted:
@@ -234,7 +220,7 @@ class Table:
 
     def _records(
         self, chunk: Chunk, first: int, just_one: bool = False
-    ) -> tuple[list[list[str] | _BadRecord], list[int]]:
+    ) -> tuple[list[list[str] | _RecordError], list[int]]:
         """Return the records that end in a chunk, and the lines up to the end of each.
 
         A quote that is opened and never closed takes lines with it that are sound: reading goes on
@@ -242,7 +228,7 @@ class Table:
         """
         text = io.StringIO(chunk.text, newline="\n")
         reader = self._reader(text, self._delimiter, strict=True)
-        records: list[list[str] | _BadRecord] = []
+        records: list[list[str] | _RecordError] = []
         ends: list[int] = []
         began = behind = 0  # lines before this record; lines that the reader did not count
         while True:
@@ -262,7 +248,7 @@ class Table:
                 began += 1
                 lost = at - began
                 told = f" (the row begins {lost:,} lines before)" if lost else ""
-                records.append(_BadRecord(f"not valid CSV: {error}{told}", first + at))
+                records.append(_RecordError(f"not valid CSV: {error}{told}", first + at))
                 ends.append(began)
                 if lost:
                     text.seek(sum(map(len, chunk.text.split("\n", began)[:-1])) + began)

@@ -70,27 +70,12 @@ class ParquetSource:
                     row += kept.num_rows
 
     def _block(self, batch: Any, row: int) -> Block:
-        fields, stop = self.fields, row + batch.num_rows
-        numbers, place = range(row + 1, stop + 1), Place(stop, stop, stop)
-        names = batch.schema.names
+        fields, stop, names = self.fields, row + batch.num_rows, batch.schema.names
         columns = {name: _values(batch.column(name)) for name in names}
-        cells: list[Any] = list(zip(*columns.values(), strict=True)) if fields.whole else []
-        texts = columns[fields.text]
-        langs = columns[fields.lang_column] if fields.lang_column else None
-        labels = columns[fields.label] if fields.label else None
-        try:
-            if not all(type(text) is str for text in texts):
-                raise ValueError
-            codes: Any = None if langs is None else list(map(fields.codes.__getitem__, langs))
-            return Block(texts, codes, labels, names, cells, numbers, place)
-        except ValueError:  # a row is not as it should be: see which
-            picked = zip(
-                texts, langs or [None] * len(texts), labels or [None] * len(texts), strict=True
-            )
-            whole = iter(cells)
-            rows = zip(picked, numbers, strict=True)
-            where = f"{self.name}, row"
-            return fields.block(rows, _readable, lambda _: next(whole), where, names, place)
+        values = {argument: columns[name] for argument, name in fields.named.items()}
+        cells = list(zip(*columns.values(), strict=True)) if fields.whole else ()
+        lines, place = range(row + 1, stop + 1), Place(stop, stop, stop)
+        return fields.block(values, names, cells, lines, place, f"{self.name}, {self.unit}")
 
 
 def _values(column: Any) -> list[Any]:
@@ -106,12 +91,6 @@ def _values(column: Any) -> list[Any]:
             except UnicodeDecodeError:
                 kept.append(bytes(value.as_buffer()))
         return kept
-
-
-def _readable(record: tuple[object, object, object]) -> tuple[object, object, object]:
-    if isinstance(record[0], bytes):
-        raise ValueError("not valid UTF-8")
-    return record
 
 
 @contextlib.contextmanager
