@@ -1,14 +1,13 @@
 """Whole files through an encoder or a classifier: rows stream in, vectors or labels stream out.
 
 `pipeline` is the job: reading, working and writing overlap, and a killed job resumes. `embedding`
-and `labelling` are what is done to a block of rows, `labelled` reads what a classifier learns from,
-`pruning` finds the words that a corpus needs. Memory does not grow with the input.
+and `labelling` are what is done to a block of rows; `labelled` reads what a classifier learns from,
+and which words of a space a corpus needs. Memory does not grow with the input.
 """
 
 from pmeans.apply.embedding import EmbedOptions, embed_to_file, embed_to_stream
-from pmeans.apply.labelled import LabelledRows, read_adaptation, read_labelled
+from pmeans.apply.labelled import LabelledRows, read_adaptation, read_labelled, words_of_corpus
 from pmeans.apply.labelling import PredictOptions, predict_to_file, predict_to_stream
-from pmeans.apply.pruning import words_of_corpus
 
 __all__ = [
     "EmbedOptions",

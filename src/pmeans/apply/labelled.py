@@ -10,6 +10,9 @@ from typing import Any
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.rows import Block, Fields, Place, Source, language_code, read_lines
+from pmeans.spaces.edit import count_words
+from pmeans.spaces.space import WordSpace
+from pmeans.text import splitting
 from pmeans.transfer import identify
 from pmeans.transfer.labels import Label
 
@@ -159,3 +162,19 @@ def read_adaptation(
     if not texts:
         raise InputError(f"{path}: no text to adapt to.")
     return texts, code
+
+
+def words_of_corpus(space: WordSpace, corpus: str | Path) -> dict[str, set[str]]:
+    """Return the words of each language of a space that occur in a text, a sentence per line.
+
+    A recipe may split text at white space or into words: what either finds is kept. The text is
+    read as a stream, once for each language and tokeniser.
+    """
+    return {
+        lang: {
+            word
+            for tokenizer in ("whitespace", "words")
+            for word in count_words(space, read_lines(corpus), lang, splitting(tokenizer, lang))
+        }
+        for lang in space.languages
+    }

@@ -9,12 +9,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from pmeans.apply.labelled import block_languages, checked_language
-from pmeans.apply.pipeline import SAVE_EVERY, Report, run_to_file, run_to_stream
+from pmeans.apply.labelled import block_languages
+from pmeans.apply.pipeline import Job, JobOptions, Report, run_to_file, run_to_stream
 from pmeans.errors import InputError
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
-from pmeans.rows.records import Records, TableFormat, table_writer
+from pmeans.rows.writers import Records, TableFormat, table_writer
 from pmeans.transfer import TransferClassifier, WordCount
 
 ADDED = ("label", "probability", "note")
@@ -22,22 +22,17 @@ ADDED = ("label", "probability", "note")
 
 
 @dataclass(frozen=True)
-class PredictOptions:
+class PredictOptions(JobOptions):
     """How to predict.
 
     Attributes:
-        lang: Language of all rows, ``"auto"``, or None if a column tells.
         separator: Between the labels of a row, where it may have several; ``|`` if not given.
         words: Counts known and unknown words of the rows of this run.
-        batch_size: Rows that are read and predicted together; changes no byte of the output.
-        save_every: Seconds between savepoints.
     """
 
-    lang: str | None = None
+    batch_size: int = 4 * BLOCK  # vectors do not stay, so that there is room for more
     separator: str | None = None
     words: WordCount = field(default_factory=WordCount)
-    batch_size: int = 4 * BLOCK  # vectors do not stay, so that there is room for more
-    save_every: float = SAVE_EVERY
 
 
 def predict_to_file(
@@ -67,16 +62,8 @@ def predict_to_file(
         keep: Further files and folders that must not be overwritten, such as the classifier's.
     """
     options = options or PredictOptions()
-    return run_to_file(
-        _Labelling(classifier, source, options, keep),
-        source,
-        out,
-        table_writer(out, format),
-        n_rows=options.batch_size,
-        restart=restart,
-        report=report,
-        save_every=options.save_every,
-    )
+    job = _Labelling(classifier, source, options, keep)
+    return run_to_file(job, out, table_writer(out, format), restart=restart, report=report)
 
 
 def predict_to_stream(
@@ -90,13 +77,11 @@ def predict_to_stream(
     """Predict every row of a source into a stream, as CSV if nothing else is asked for."""
     if format == "parquet":
         raise InputError("Parquet cannot be written to a stream: take csv, or name a file.")
-    options = options or PredictOptions()
-    job = _Labelling(classifier, source, options, ())
-    writer = table_writer("-", format or "csv")
-    return run_to_stream(job, source, stream, writer, n_rows=options.batch_size)
+    job = _Labelling(classifier, source, options or PredictOptions())
+    return run_to_stream(job, stream, table_writer("-", format or "csv"))
 
 
-class _Labelling:
+class _Labelling(Job):
     may_be_empty = False
 
     def __init__(
@@ -104,29 +89,26 @@ class _Labelling:
         classifier: TransferClassifier,
         source: Source,
         options: PredictOptions,
-        keep: tuple[str, ...],
+        keep: tuple[str, ...] = (),
     ) -> None:
         if not source.fields.whole:
             raise InputError("open the source with whole=True: all columns are written.")
-        self._lang = checked_language(classifier.encoder, source.fields, options.lang)
-        self._classifier, self._separator = classifier, options.separator or "|"
-        self._words = options.words
-        spaces = (space.path for space in classifier.encoder.spaces.values())
-        self.inputs = (*(str(path) for path in spaces if path), *keep)
+        super().__init__(classifier.encoder, source, options, keep)
+        self._classifier, self._words = classifier, options.words
+        self._separator = options.separator or "|"
 
     def identity(self) -> dict[str, Any]:
-        classifier = self._classifier
-        fitted, digest = classifier.fitted, hashlib.sha256()
+        fitted, digest = self._classifier.fitted, hashlib.sha256()
         digest.update(repr((fitted.classes, fitted.multi_label, sorted(fitted.adapted))).encode())
         arrays = [fitted.weights, fitted.bias, fitted.prior]
         arrays += [a for lang in sorted(fitted.adapted) for a in classifier.weights_for(lang)]
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
         return {
-            "model": classifier.encoder.fingerprint(),
+            "model": self.encoder.fingerprint(),
             "classifier": digest.hexdigest()[:12],
-            "unsure": classifier.unsure,
-            "lang": self._lang,
+            "unsure": self._classifier.unsure,
+            "lang": self.lang,
             "separator": self._separator,
         }
 
@@ -138,19 +120,17 @@ class _Labelling:
             added = tuple(f"predicted_{name}" for name in ADDED) if taken else ADDED
         skipped = [i for i, text in enumerate(block.texts) if text is None]
         found = self._classifier.classify(
-            [text or "" for text in block.texts] if skipped else block.texts,
-            lang=block_languages(block, self._lang, self._classifier.encoder),
+            [text or "" for text in block.texts],
+            lang=block_languages(block, self.lang, self.encoder),
             words=self._words,
         )
         labels: list[Any] = list(found.labels)
-        probabilities: list[Any] = list(found.probabilities)
+        probabilities: list[Any] = [
+            round(p, 4) if isinstance(p, float) else self._separator.join(f"{x:.4f}" for x in p)
+            for p in found.probabilities
+        ]
         if self._classifier.multi_label:
-            labels = [self._separator.join(each) for each in labels]
-            probabilities = [
-                self._separator.join(f"{p:.4f}" for p in each) for each in probabilities
-            ]
-        else:
-            probabilities = [round(p, 4) for p in probabilities]
+            labels = list(map(self._separator.join, labels))
         unsure = labels.count(None) - sum(labels[i] is None for i in skipped)
         notes = ["unsure" if label is None else "" for label in labels]
         for i in np.flatnonzero(found.empty).tolist():
@@ -159,10 +139,8 @@ class _Labelling:
             labels[i] = probabilities[i] = None
             notes[i] = "unreadable"
         names = (*block.names, *added)
-        cells = [
-            [*cells, label, p, note]
-            for cells, label, p, note in zip(block.cells, labels, probabilities, notes, strict=True)
-        ]
+        columns = zip(block.cells, labels, probabilities, notes, strict=True)
+        cells = [[*cells, *prediction] for cells, *prediction in columns]
         return Records(names, cells), {
             "columns": state.columns or names,
             "unsure": state.unsure + unsure,

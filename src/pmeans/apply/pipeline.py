@@ -8,6 +8,7 @@ not killed, because what becomes of a row depends on that row alone.
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import queue
@@ -15,76 +16,96 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
 from pmeans import kernels
 from pmeans._version import __version__
+from pmeans.apply.labelled import checked_language
+from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, StorageError
-from pmeans.rows.fields import Block, Source
+from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State, open_partial, refuse_overwriting, writing_errors
-from pmeans.rows.vectors import Writer
-
-SAVE_EVERY = 5.0
-"""Seconds between savepoints, each of which waits for the disk."""
+from pmeans.rows.writers import Writer
 
 Report = Callable[[State], object]
 _T = TypeVar("_T")
 
 
-class Job(Protocol):
-    """What becomes of a block of rows.
+@dataclass(frozen=True)
+class JobOptions:
+    """How any job is done.
 
     Attributes:
-        inputs: Files and folders that are read beside the rows, and must not be overwritten.
-        may_be_empty: Whether an input without rows makes an output without rows.
+        lang: Language of all rows, ``"auto"`` to find it, or None if a column tells.
+        batch_size: Rows that are read and worked on together; changes no byte of the output.
+        save_every: Seconds between savepoints, each of which waits for the disk.
     """
 
-    inputs: tuple[str, ...]
-    may_be_empty: bool
+    lang: str | None = None
+    batch_size: int = BLOCK
+    save_every: float = 5.0
 
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "n_threads"):
+            value = getattr(self, name, None)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+
+
+class Job(abc.ABC):
+    """What becomes of the rows of a source; ``keep`` must not be overwritten, nor what is read."""
+
+    may_be_empty = True
+    """Whether an input without rows makes an output without rows."""
+
+    def __init__(
+        self, encoder: PowerMeanEncoder, source: Source, options: JobOptions, keep: tuple[str, ...]
+    ) -> None:
+        self.encoder, self.source, self.options = encoder, source, options
+        self.lang = checked_language(encoder, source.fields, options.lang)
+        spaces = (space.path for space in encoder.spaces.values())
+        self.inputs = (*source.files, *(str(path) for path in spaces if path), *keep)
+
+    @abc.abstractmethod
     def identity(self) -> dict[str, Any]:
         """Return what must not change between the start and a resumption."""
 
+    @abc.abstractmethod
     def work(self, block: Block, state: State) -> tuple[Any, dict[str, Any]]:
         """Return what to write for a block, and what of the state changes beside the place.
 
         What was returned before the last time may be overwritten: it has been written.
         """
 
+    def check(self, written: State) -> None:
+        """Raise if nothing was written, and that must not be."""
+        if not written.rows and not self.may_be_empty:
+            raise InputError(f"{self.source.name}: no rows.")
+
 
 def run_to_file(
-    job: Job,
-    source: Source,
-    out: str | Path,
-    writer: Writer,
-    *,
-    n_rows: int,
-    restart: bool = False,
-    report: Report = lambda state: None,
-    save_every: float = SAVE_EVERY,
+    job: Job, out: str | Path, writer: Writer, *, restart: bool, report: Report
 ) -> State:
     """Run a job into a file, resuming where an earlier run was stopped.
 
     Args:
         job: What to do.
-        source: The rows.
         out: The file to write; what is there before stays until the new one is complete.
         writer: Of the format that is wanted.
-        n_rows: Rows of a block.
         restart: Discard what an earlier run did.
         report: Called at the start, and after each block.
-        save_every: Seconds between savepoints.
     """
     out = Path(out)
-    refuse_overwriting(out, (*source.files, *job.inputs))
+    refuse_overwriting(out, job.inputs)
     begun_with = {
         "pmeans": f"{__version__} ({kernels.backend()})",
         "numpy": np.__version__,  # another one may round its products otherwise
         **job.identity(),
-        **source.identity(),
+        **job.source.identity(),
         "writer": type(writer).__name__.strip("_"),
     }
     with open_partial(out, begun_with) as partial:
@@ -94,7 +115,7 @@ def run_to_file(
         if state.size:
             writer.resume(partial.file, state.columns)
         report(state)
-        written, due = state, time.monotonic() + save_every
+        written, due = state, time.monotonic() + job.options.save_every
 
         def write(payload: Any, after: State) -> None:
             nonlocal written, due
@@ -105,28 +126,26 @@ def run_to_file(
                 written = after
                 if time.monotonic() >= due:
                     partial.save(written)
-                    due = time.monotonic() + save_every
+                    due = time.monotonic() + job.options.save_every
             report(written)
 
         try:
-            _run(job, source, state, n_rows, write)
+            _run(job, state, write)
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):  # what was saved before is still there
                 if written.rows > partial.saved.rows:
                     partial.save(written)
             raise
         with writing_errors(out):
+            job.check(written)
             if not written.rows:
-                _check_empty(job, source)
                 writer.begin(partial.file, written.columns)
             writer.finish(partial.file, partial.path, out, written.rows)
             partial.discard()
     return written
 
 
-def run_to_stream(
-    job: Job, source: Source, stream: IO[bytes], writer: Writer, *, n_rows: int
-) -> State:
+def run_to_stream(job: Job, stream: IO[bytes], writer: Writer) -> State:
     """Run a job into a stream, such as standard output; it cannot be resumed."""
     written = State()
 
@@ -143,22 +162,14 @@ def run_to_stream(
             raise StorageError(f"could not write the output: {error.strerror}.") from error
         written = after
 
-    _run(job, source, written, n_rows, write)
-    if not written.rows:
-        _check_empty(job, source)
+    _run(job, written, write)
+    job.check(written)
     return written
 
 
-def _check_empty(job: Job, source: Source) -> None:
-    if not job.may_be_empty:
-        raise InputError(f"{source.name}: no rows.")
-
-
-def _run(
-    job: Job, source: Source, state: State, n_rows: int, write: Callable[[Any, State], None]
-) -> None:
+def _run(job: Job, state: State, write: Callable[[Any, State], None]) -> None:
     """Work on block after block; what is written next, and the state after it, go to ``write``."""
-    blocks = _ahead(source.blocks(state.place, n_rows))
+    blocks = _ahead(job.source.blocks(state.place, job.options.batch_size))
     with contextlib.closing(blocks), ThreadPoolExecutor(1) as writing:
         pending: Future[None] | None = None
         for block in blocks:

@@ -71,7 +71,9 @@ def embed(
     source = rows.open_source(
         input_, fields, format=input_format, delimiter=delimiter, encoding=encoding
     )
-    options = apply.EmbedOptions(lang, normalize, n_threads, batch_size, dtype)
+    options = apply.EmbedOptions(
+        lang, batch_size, normalize=normalize, n_threads=n_threads, dtype=dtype
+    )
     if out == "-":
         state = apply.embed_to_stream(encoder, source, sys.stdout.buffer, options, format=format_)
     else:

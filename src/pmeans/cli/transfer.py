@@ -160,7 +160,7 @@ def predict(
     """
     from pmeans import apply, rows
     from pmeans.apply.labelled import adaptation_file
-    from pmeans.transfer import TransferClassifier, WordCount
+    from pmeans.transfer import TransferClassifier
 
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
@@ -171,7 +171,7 @@ def predict(
     source = rows.open_source(
         file, fields, format=input_format, delimiter=delimiter, encoding=encoding
     )
-    options = apply.PredictOptions(lang, separator, words=WordCount())
+    options = apply.PredictOptions(lang, separator=separator)
     if out == "-":
         state = apply.predict_to_stream(
             classifier, source, sys.stdout.buffer, options, format=format_

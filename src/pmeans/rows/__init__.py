@@ -1,7 +1,7 @@
 """Text in and rows out, for every command: formats, encodings, delimiters, columns, writers.
 
-`open_source` opens what has texts, `fields` says what is read of it, `vectors` and `records` write,
-and `partial` keeps on disk what is done of a job. Nothing here knows an encoder, or a command line.
+`open_source` opens what has texts, `fields` says what is read of it, `writers` write, and `partial`
+keeps on disk what is done of a job. Nothing here knows an encoder, or a command line.
 """
 
 from pmeans.rows.codes import language_code

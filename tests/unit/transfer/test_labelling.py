@@ -131,6 +131,17 @@ def test_another_threshold_does_not_resume(tmp_path, classifier, encoder, rows):
         predict(other, rows, tmp_path / "out.csv")
 
 
+def test_another_format_does_not_resume(tmp_path, classifier, rows):
+    def stop(state):
+        if state.rows:
+            raise Killed
+
+    with pytest.raises(Killed):
+        predict(classifier, rows, tmp_path / "out", report=stop, format="csv")
+    with pytest.raises(InputError, match="writer was 'Csv', is 'Tsv'"):
+        predict(classifier, rows, tmp_path / "out", format="tsv")
+
+
 @pytest.mark.parametrize("name", ["in.csv", "other.csv"])
 def test_an_output_that_names_the_input_is_refused(tmp_path, classifier, rows, name):
     if name != "in.csv":
