@@ -9,7 +9,7 @@ from random import Random
 
 from fuzz import seeds
 from fuzz.damage import damaged
-from pmeans.apply import EmbedOptions, embed_to_file, embed_to_stream
+from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
 from pmeans.rows import Fields, open_source
@@ -42,7 +42,7 @@ def sentences(rng: Random, folder: Path) -> None:
         on_error=rng.choice(("fail", "skip")),
     )
     out = io.BytesIO()
-    state = embed_to_stream(
+    state = embed_to_file(
         _encoder(), open_source(folder / name, fields), out, EmbedOptions(lang="en")
     )
     assert out.getvalue().count(b"\n") == state.rows

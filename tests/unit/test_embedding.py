@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
-from pmeans.apply import EmbedOptions, embed_to_file, embed_to_stream
+from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
 from pmeans.rows import Fields, open_source
 
@@ -132,13 +132,13 @@ def test_a_row_that_cannot_be_read_becomes_a_counted_zero_row(tmp_path, encoder)
 def test_a_stream_gets_the_lines_of_the_file(tmp_path, encoder, sentences):
     embed(encoder, sentences, tmp_path / "out.jsonl")
     stream = io.BytesIO()
-    embed_to_stream(encoder, open_source(sentences), stream, EmbedOptions("en", batch_size=2))
+    embed_to_file(encoder, open_source(sentences), stream, EmbedOptions("en", batch_size=2))
     assert stream.getvalue() == (tmp_path / "out.jsonl").read_bytes()
 
 
 def test_npy_to_a_stream_is_refused(encoder, sentences):
     with pytest.raises(InputError, match="npy cannot be written to a stream"):
-        embed_to_stream(
+        embed_to_file(
             encoder, open_source(sentences), io.BytesIO(), EmbedOptions("en"), format="npy"
         )
 
@@ -538,4 +538,4 @@ def test_a_full_disk_at_the_other_end_of_a_stream_is_an_error_of_ours(encoder, s
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(StorageError, match="No space"),
     ):
-        embed_to_stream(encoder, open_source(sentences), full, EmbedOptions("en"))
+        embed_to_file(encoder, open_source(sentences), full, EmbedOptions("en"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,22 +33,21 @@ def checked_language(encoder: PowerMeanEncoder, fields: Fields, lang: str | None
     return lang if lang in (None, AUTO) else language_code(lang, encoder.languages)
 
 
+def languages_of(
+    texts: Sequence[str | None], encoder: PowerMeanEncoder, lang: str | None
+) -> str | list[str] | None:
+    """Return a checked language, or if it is `AUTO`, that of each text."""
+    return identify([text or "" for text in texts], encoder.languages) if lang == AUTO else lang
+
+
 def block_languages(
-    block: Block, lang: str | None, encoder: PowerMeanEncoder
+    block: Block, encoder: PowerMeanEncoder, lang: str | None
 ) -> str | list[str] | None:
     """Return the language of all rows of a block, or one for each."""
-    if block.langs is not None:
-        # A row that could not be read has no text, so that any language will do.
-        return [code or (*encoder.languages, "")[0] for code in block.langs]
-    if lang == AUTO:
-        return identify([text or "" for text in block.texts], encoder.languages)
-    return lang
-
-
-def language_of(text: str, encoder: PowerMeanEncoder, lang: str | None) -> str | None:
-    """Return the code of the language of one text, which may be to be found."""
-    code = checked_language(encoder, Fields(), lang)
-    return identify([text], encoder.languages)[0] if code == AUTO else code
+    if block.langs is None:
+        return languages_of(block.texts, encoder, lang)
+    # A row that could not be read has no text, so that any language will do.
+    return [code or (*encoder.languages, "")[0] for code in block.langs]
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,10 @@ class LabelledRows:
     def alike(self) -> list[tuple[str, str]]:
         """Return labels that differ in upper and lower case alone, most likely by mistake."""
         first: dict[str, str] = {}
-        found = []
         rows = [(each,) if isinstance(each, str) else each for each in self.labels]
-        for label in dict.fromkeys(label for row in rows for label in row):
-            other = first.setdefault(label.casefold(), label)
-            if other != label:
-                found.append((other, label))
-        return found
+        names = dict.fromkeys(label for row in rows for label in row)
+        pairs = [(first.setdefault(name.casefold(), name), name) for name in names]
+        return [(other, name) for other, name in pairs if other != name]
 
 
 def read_labelled(
@@ -93,17 +90,15 @@ def read_labelled(
     langs: list[str] = []
     skipped = 0
     for block in source.blocks():
-        of_rows = block_languages(block, lang, encoder)
+        of_rows = block_languages(block, encoder, lang)
         codes = of_rows if isinstance(of_rows, list) else [""] * len(block.texts)
         found = zip(block.texts, block.labels or (), codes, block.lines, strict=True)
         for text, value, code, line in found:
-            try:
-                if text is None:
-                    raise ValueError  # of which the source has told, if it was asked to
-                label = _label(value, separator)
-            except ValueError as error:
-                if text is not None:
-                    source.fields.unreadable(error, f"{source.name}, {source.unit} {line:,}")
+            label = _label(value, separator)
+            if text is not None and label is None:
+                error = ValueError("no label")
+                source.fields.unreadable(error, f"{source.name}, {source.unit} {line:,}")
+            if text is None or label is None:
                 skipped += 1
                 continue
             texts.append(text)
@@ -117,25 +112,20 @@ def read_labelled(
     return LabelledRows(texts, labels, langs if told else lang, skipped)
 
 
-def _label(value: Any, separator: str | None) -> Label:
+def _label(value: Any, separator: str | None) -> Label | None:
     """Return the label in a cell, or the labels; numbers, as tables have them, become strings."""
     if separator is not None or isinstance(value, list):
         parts = value if isinstance(value, list) else str(value or "").split(separator)
         return tuple(name for part in parts if (name := str(part).strip()))
-    name = "" if value is None else str(value).strip()
-    if not name:
-        raise ValueError("no label")
-    return name
+    return None if value is None else str(value).strip() or None
 
 
 def adaptation_file(given: str, encoder: PowerMeanEncoder) -> tuple[str, str | None]:
     """Return the file, and the language if it tells one: see `read_adaptation`."""
     code, equals, path = given.partition("=")
     if equals:
-        try:
+        with contextlib.suppress(LanguageError):  # the name of the file has an equals sign
             return path, language_code(code, encoder.languages)
-        except LanguageError:
-            pass  # the name of the file has an equals sign
     parts = [part for part in Path(given).name.split(".") if part in encoder.languages]
     return given, parts[-1] if parts else None
 

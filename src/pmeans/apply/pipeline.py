@@ -87,19 +87,16 @@ class Job(abc.ABC):
             raise InputError(f"{self.source.name}: no rows.")
 
 
-def run_to_file(
-    job: Job, out: str | Path, writer: Writer, *, restart: bool, report: Report
+def run(
+    job: Job, out: str | Path | IO[bytes], writer: Writer, restart: bool, report: Report
 ) -> State:
-    """Run a job into a file, resuming where an earlier run was stopped.
+    """Run a job into a file, resuming where an earlier run was stopped, or into a stream."""
+    if isinstance(out, (str, Path)):
+        return _run_to_file(job, Path(out), writer, restart, report)
+    return _run_to_stream(job, out, writer)
 
-    Args:
-        job: What to do.
-        out: The file to write; what is there before stays until the new one is complete.
-        writer: Of the format that is wanted.
-        restart: Discard what an earlier run did.
-        report: Called at the start, and after each block.
-    """
-    out = Path(out)
+
+def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Report) -> State:
     refuse_overwriting(out, job.inputs)
     begun_with = {
         "pmeans": f"{__version__} ({kernels.backend()})",
@@ -145,8 +142,7 @@ def run_to_file(
     return written
 
 
-def run_to_stream(job: Job, stream: IO[bytes], writer: Writer) -> State:
-    """Run a job into a stream, such as standard output; it cannot be resumed."""
+def _run_to_stream(job: Job, stream: IO[bytes], writer: Writer) -> State:
     written = State()
 
     def write(payload: Any, after: State) -> None:

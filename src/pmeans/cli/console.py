@@ -6,7 +6,7 @@ import contextlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import typer
 
@@ -85,6 +85,16 @@ def resumable() -> Iterator[None]:
     except KeyboardInterrupt:
         say("interrupted: run the same command again to go on from here.")
         raise typer.Exit(130) from None
+
+
+@contextlib.contextmanager
+def job(title: str, total: int | None, out: str) -> Iterator[tuple[Any, Any]]:
+    """Give what a job of `pmeans.apply` writes to, and what it reports to; ``-`` is printed."""
+    if out == "-":
+        yield sys.stdout.buffer, lambda state: None
+        return
+    with resumable(), progress(title) as step:
+        yield out, lambda state: step(state.offset, f"{state.rows:,} rows", total)
 
 
 def size(n_bytes: int) -> str:

@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Literal
 
-from pmeans.cli.console import progress, resumable, say
-from pmeans.cli.options import (
-    Delimiter,
-    Encoding,
-    InputFormat,
-    Lang,
-    LangColumn,
-    Precision,
-    Restart,
-    Text,
-    argument,
-    examples,
-    flag,
-    option,
-)
+from pmeans.cli import options
+from pmeans.cli.console import job, say
+from pmeans.cli.options import argument, examples, flag, option
 
 EXAMPLES = examples(
     "pmeans embed glove-840b reviews.csv --text review --out reviews.npy",
@@ -37,14 +24,14 @@ def embed(
         option(None, "Of FILE, if its name does not tell.", "--format"),
     ] = None,
     dtype: Annotated[
-        Precision, option(None, "Of the numbers; int8 keeps directions only.")
+        options.Precision, option(None, "Of the numbers; int8 keeps directions only.")
     ] = "float32",
-    text: Text = "text",
-    lang: Lang = None,
-    lang_column: LangColumn = None,
-    input_format: InputFormat = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    text: options.Text = "text",
+    lang: options.Lang = None,
+    lang_column: options.LangColumn = None,
+    input_format: options.InputFormat = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     normalize: Annotated[bool, flag("--normalize", "Scale vectors to length 1.")] = False,
     on_error: Annotated[
         Literal["fail", "skip"],
@@ -52,7 +39,7 @@ def embed(
     ] = "fail",
     n_threads: Annotated[int | None, option("N", "All cores if not given.", min=1)] = None,
     batch_size: Annotated[int, option("N", "Rows embedded together.", min=1)] = 8192,
-    restart: Restart = False,
+    restart: options.Restart = False,
 ) -> None:
     """Embed the sentences of a file, row by row.
 
@@ -71,23 +58,20 @@ def embed(
     source = rows.open_source(
         input_, fields, format=input_format, delimiter=delimiter, encoding=encoding
     )
-    options = apply.EmbedOptions(
+    how = apply.EmbedOptions(
         lang, batch_size, normalize=normalize, n_threads=n_threads, dtype=dtype
     )
-    if out == "-":
-        state = apply.embed_to_stream(encoder, source, sys.stdout.buffer, options, format=format_)
-    else:
-        with resumable(), progress("embedding") as step:
-            state = apply.embed_to_file(
-                encoder,
-                source,
-                out,
-                options,
-                format=format_,
-                restart=restart,
-                report=lambda s: step(s.offset, f"{s.rows:,} rows", source.size),
-                keep=(model,),
-            )
+    with job("embedding", source.size, out) as (target, report):
+        state = apply.embed_to_file(
+            encoder,
+            source,
+            target,
+            how,
+            format=format_,
+            restart=restart,
+            report=report,
+            keep=(model,),
+        )
     say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
     if state.empty:
         say(f"{state.empty:,} rows have no known word and are zero.")

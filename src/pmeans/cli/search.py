@@ -6,16 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
+from pmeans.cli import options
 from pmeans.cli.console import progress, say
-from pmeans.cli.options import (
-    ONE_LINE,
-    Delimiter,
-    Encoding,
-    argument,
-    examples,
-    flag,
-    option,
-)
+from pmeans.cli.options import argument, examples, flag, option
 
 EXAMPLES = examples(
     'pmeans search news.npy "rising rents" --lang en --texts news.txt',
@@ -41,8 +34,8 @@ def search(
     text: Annotated[
         str | None, option("NAME", "Column with the sentences, in --texts or INDEX.", shown="text")
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     approximate: Annotated[
         bool, flag("--approximate", "Faster, by an index kept beside INDEX; may miss rows.")
     ] = False,
@@ -89,7 +82,7 @@ def search(
             continue
         for rank, hit in ranked:
             cells = [str(rank), f"{hit.score:.4f}", str(hit.row)]
-            cells += [] if hit.text is None else [hit.text.translate(ONE_LINE)]
+            cells += [] if hit.text is None else [hit.text.translate(options.ONE_LINE)]
             print("\t".join(cells if query is not None else [str(number), *cells]))
     if unknown and query is not None:
         raise InputError(

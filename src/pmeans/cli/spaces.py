@@ -123,10 +123,7 @@ def convert(
     ] = None,
     dtype: Type = None,
     limit: Annotated[int | None, option("N", "Read the first N words only.", min=1)] = None,
-    prune: Annotated[
-        Path | None,
-        option("CORPUS", "Keep the words of this text only."),
-    ] = None,
+    prune: Annotated[Path | None, option("CORPUS", "Keep the words of this text only.")] = None,
     on_error: Annotated[
         Literal["fail", "skip"], option(None, "At a bad entry, stop or leave it out.")
     ] = "fail",

@@ -8,25 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pmeans.cli.console import progress, resumable, say, table
-from pmeans.cli.options import (
-    ONE_LINE,
-    Classifier,
-    Delimiter,
-    Encoding,
-    InputFormat,
-    Lang,
-    LangColumn,
-    OnError,
-    Restart,
-    Text,
-    Unsure,
-    argument,
-    examples,
-    flag,
-    group,
-    option,
-)
+from pmeans.cli import options
+from pmeans.cli.console import job, progress, say, table
+from pmeans.cli.options import argument, examples, flag, group, option
 
 if TYPE_CHECKING:
     from pmeans.apply import LabelledRows
@@ -49,10 +33,10 @@ def fit(
     train: Annotated[str, argument("TRAIN", "Labelled rows: .csv, .tsv, .jsonl, .parquet.")],
     *,
     out: Annotated[Path, option("DIR", "Folder of the classifier.")],
-    text: Text = "text",
+    text: options.Text = "text",
     label: Label = "label",
-    lang: Lang = None,
-    lang_column: LangColumn = None,
+    lang: options.Lang = None,
+    lang_column: options.LangColumn = None,
     model: Annotated[
         str | None,
         option(
@@ -63,13 +47,13 @@ def fit(
     ] = None,
     separator: Separator = None,
     balanced: Annotated[bool, flag("--balanced", "Let all classes weigh the same.")] = False,
-    unsure: Unsure = None,
+    unsure: options.Unsure = None,
     adapt: Adapt = None,
     seed: Annotated[int, option("N", "Of sample and folds.")] = 0,
-    on_error: OnError = "fail",
-    input_format: InputFormat = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    on_error: options.OnError = "fail",
+    input_format: options.InputFormat = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
 ) -> None:
     """Train a classifier on labelled text, and save it as a folder.
 
@@ -100,12 +84,7 @@ def fit(
         )
     _say_alike(rows)
     with progress("fitting") as step:
-        classifier.fit(
-            rows.texts,
-            rows.labels,
-            lang=rows.lang,
-            progress=step,
-        )
+        classifier.fit(rows.texts, rows.labels, lang=rows.lang, progress=step)
     _adapt_to(classifier, adapt, None)
     classifier.save(out)
     chosen = classifier.chosen
@@ -126,31 +105,29 @@ def fit(
     )
 )
 def predict(
-    folder: Classifier,
+    folder: options.Classifier,
     file: Annotated[
-        str,
-        argument("FILE", "Text, .csv, .tsv, .jsonl, .parquet; '-' is standard input."),
+        str, argument("FILE", "Text, .csv, .tsv, .jsonl, .parquet; '-' is standard input.")
     ],
     *,
     out: Annotated[
-        str,
-        option("FILE", "Where to: .csv, .tsv, .jsonl, .parquet; '-' prints."),
+        str, option("FILE", "Where to: .csv, .tsv, .jsonl, .parquet; '-' prints.")
     ] = "-",
     format_: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
         option(None, "Of the output, if its name does not tell.", "--format", shown="csv for '-'"),
     ] = None,
-    text: Text = "text",
-    lang: Lang = None,
-    lang_column: LangColumn = None,
+    text: options.Text = "text",
+    lang: options.Lang = None,
+    lang_column: options.LangColumn = None,
     separator: Separator = None,
-    unsure: Unsure = None,
+    unsure: options.Unsure = None,
     adapt: Adapt = None,
-    on_error: OnError = "fail",
-    input_format: InputFormat = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    restart: Restart = False,
+    on_error: options.OnError = "fail",
+    input_format: options.InputFormat = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    restart: options.Restart = False,
 ) -> None:
     """Label the rows of a file.
 
@@ -171,45 +148,41 @@ def predict(
     source = rows.open_source(
         file, fields, format=input_format, delimiter=delimiter, encoding=encoding
     )
-    options = apply.PredictOptions(lang, separator=separator)
-    if out == "-":
-        state = apply.predict_to_stream(
-            classifier, source, sys.stdout.buffer, options, format=format_
+    how = apply.PredictOptions(lang, separator=separator)
+    files = (adaptation_file(given, encoder)[0] for given in adapt or ())
+    with job("predicting", source.size, out) as (target, report):
+        state = apply.predict_to_file(
+            classifier,
+            source,
+            target,
+            how,
+            format=format_,
+            restart=restart,
+            report=report,
+            keep=(str(folder), *files),
         )
-    else:
-        with resumable(), progress("predicting") as step:
-            state = apply.predict_to_file(
-                classifier,
-                source,
-                out,
-                options,
-                format=format_,
-                restart=restart,
-                report=lambda s: step(s.offset, f"{s.rows:,} rows", source.size),
-                keep=(str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ())),
-            )
     where = "" if out == "-" else f" in {out}"
     say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
-    for warning in options.words.warnings():
+    for warning in how.words.warnings():
         say(f"warning: {warning}")
 
 
 @app.command(epilog=examples("pmeans transfer evaluate my-classifier/ test.csv --lang fr"))
 def evaluate(
-    folder: Classifier,
+    folder: options.Classifier,
     file: Annotated[str, argument("FILE", "Labelled rows, as for 'fit'.")],
     *,
-    text: Text = "text",
+    text: options.Text = "text",
     label: Label = "label",
-    lang: Lang = None,
-    lang_column: LangColumn = None,
+    lang: options.Lang = None,
+    lang_column: options.LangColumn = None,
     separator: Separator = None,
     adapt: Adapt = None,
-    on_error: OnError = "fail",
-    input_format: InputFormat = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
+    on_error: options.OnError = "fail",
+    input_format: options.InputFormat = None,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     as_json: OneJson = False,
 ) -> None:
     """Compare predictions with the labels of a file, class by class."""
@@ -239,16 +212,14 @@ def evaluate(
     epilog=examples('pmeans transfer explain my-classifier/ "Die Suppe war kalt." --lang de')
 )
 def explain(
-    folder: Classifier,
+    folder: options.Classifier,
     sentence: Annotated[str, argument("SENTENCE", "The text.")],
     *,
-    lang: Lang = None,
+    lang: options.Lang = None,
     label: Annotated[
         str | None,
         option(
-            "NAME",
-            "Which to explain; needed if texts may have several.",
-            shown="the predicted one",
+            "NAME", "Which to explain; needed if texts may have several.", shown="the predicted one"
         ),
     ] = None,
     as_json: OneJson = False,
@@ -261,17 +232,19 @@ def explain(
     The numbers are exact: with the constant they add up to how far the label is ahead of the
     best other one.
     """
-    from pmeans.apply.labelled import language_of
+    from pmeans.apply.labelled import checked_language, languages_of
     from pmeans.errors import InputError
     from pmeans.files import replacing
-    from pmeans.rows import valid_text
+    from pmeans.rows import Fields, valid_text
     from pmeans.transfer import TransferClassifier
     from pmeans.transfer.explain_html import as_html
 
     if as_json and html:
         raise InputError("--json and --html exclude each other: leave one out.")
     classifier = TransferClassifier.load(folder)
-    code = language_of(valid_text(sentence), classifier.encoder, lang)
+    lang = checked_language(classifier.encoder, Fields(), lang)
+    codes = languages_of([valid_text(sentence)], classifier.encoder, lang)
+    code = codes[0] if isinstance(codes, list) else codes
     found = classifier.explain(sentence, lang=code, label=label)
     if html:
         with replacing(html) as file:
@@ -290,11 +263,11 @@ CLASSIFY = examples(
 
 
 def classify(
-    folder: Classifier,
+    folder: options.Classifier,
     texts: Annotated[list[str] | None, argument("TEXT", "The texts.", "standard input")] = None,
     *,
-    lang: Lang = None,
-    unsure: Unsure = None,
+    lang: options.Lang = None,
+    unsure: options.Unsure = None,
     as_json: Annotated[bool, flag("--json", "Print a JSON object for each text.")] = False,
 ) -> None:
     """Label single texts: those given, or the lines of standard input.
@@ -302,20 +275,20 @@ def classify(
     Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
     same for files.
     """
-    from pmeans.apply.labelled import block_languages, checked_language
-    from pmeans.rows import Block, Fields, Place, open_source, valid_text
+    from pmeans.apply.labelled import checked_language, languages_of
+    from pmeans.rows import Fields, open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
         classifier.unsure = unsure
     lang = checked_language(classifier.encoder, Fields(), lang)
-    given = [Block([*map(valid_text, texts)], None, None, (), (), (), Place())] if texts else None
+    piped = (block.texts for block in open_source("-").blocks())
     words = WordCount()
-    for block in given or open_source("-").blocks():
-        codes = block_languages(block, lang, classifier.encoder)
-        found = classifier.classify(block.texts, lang=codes, words=words)
-        answers = zip(block.texts, found.labels, found.probabilities, found.empty, strict=True)
+    for some in [list(map(valid_text, texts))] if texts else piped:
+        codes = languages_of(some, classifier.encoder, lang)
+        found = classifier.classify(some, lang=codes, words=words)
+        answers = zip(some, found.labels, found.probabilities, found.empty, strict=True)
         for said, label, p, empty in answers:
             note = "no known word" if empty else "unsure" if label is None else ""
             if as_json:
@@ -324,7 +297,7 @@ def classify(
             else:
                 names = "|".join(label) if isinstance(label, tuple) else label or note
                 shown = "|".join(f"{x:.4f}" for x in p) if isinstance(p, tuple) else f"{p:.4f}"
-                print(names, shown, (said or "").translate(ONE_LINE), sep="\t")
+                print(names, shown, (said or "").translate(options.ONE_LINE), sep="\t")
         sys.stdout.flush()
     for warning in words.warnings():
         say(f"warning: {warning}")

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -95,17 +95,10 @@ def valid_text(text: str) -> str:
     return text
 
 
-class _Bytes(Protocol):
-    @property
-    def damage(self) -> str | None: ...
-
-    def read(self, n: int) -> bytes: ...
-
-
 class _AsUtf8:
     """Bytes of an encoding in which a line does not end with the byte 10, as UTF-8."""
 
-    def __init__(self, stream: _Bytes, encoding: str, name: str, head: bytes) -> None:
+    def __init__(self, stream: Stream, encoding: str, name: str, head: bytes) -> None:
         self._stream, self._name, self._encoding = stream, name, encoding
         handler = "surrogatepass" if encoding.startswith(("utf-16", "utf-32")) else "strict"
         self._decoder = codecs.getincrementaldecoder(encoding)(handler)
@@ -116,20 +109,16 @@ class _AsUtf8:
         return self._stream.damage
 
     def read(self, n: int) -> bytes:
-        text, data = "", self._head
+        text, data = "", b"."
         try:
-            while not text:
-                data = data or self._stream.read(n)
+            while data and not text:
+                data, self._head = self._head or self._stream.read(n), b""
                 text = self._decoder.decode(data, final=not data)
-                if not data:
-                    break
-                data = b""
         except UnicodeError as error:
             raise FormatError(
                 f"{self._name}: not valid {self._encoding.upper()}: {error}. "
                 "If it is in another encoding, name it with encoding=."
             ) from error
-        self._head = b""
         return text.encode("utf-8", "surrogatepass")
 
 
@@ -180,7 +169,7 @@ class Lines:
 
     def __init__(self, stream: Stream, name: str, encoding: str | None = None) -> None:
         self.name, self.place = name, Place()
-        self._stream: _Bytes = stream
+        self._stream: Stream | _AsUtf8 = stream
         head = stream.read(_HEAD)
         found = encoding or _marked(head, name)
         self.encoding, self._certain = found or "utf-8", found is not None
@@ -281,21 +270,13 @@ def opened(path: Path | None) -> Iterator[Stream]:
 
 
 def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
-    """Yield the lines of a text file without their ends.
-
-    Args:
-        path: The file, compressed or not.
-        encoding: If it is not to be found, see the module's docstring.
-    """
+    """Yield the lines of a text file, compressed or not, without their ends."""
     with open_stream(path) as stream:
         lines = Lines(stream, str(path), encoding and checked_encoding(encoding))
         while chunk := lines.chunk():
             if chunk.dirty:
-                text = chunk.text
-                bad = next(
-                    i for i, character in enumerate(text) if "\udc80" <= character <= "\udcff"
-                )
-                line = lines.place.line + text.count("\n", 0, bad) + 1
+                line = next(i for i, text in enumerate(chunk.lines, 1) if strange(text))
+                line += lines.place.line
                 raise FormatError(f"{lines.where} {line:,}: not valid {lines.encoding.upper()}.")
             yield from chunk.lines
             lines.advance(chunk, len(chunk.ends), 0)

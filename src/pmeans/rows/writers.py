@@ -66,22 +66,37 @@ class Writer(abc.ABC):
         os.replace(partial, out)
 
 
-def format_of(path: str | Path, known: tuple[str, ...], given: str | None = None) -> str:
-    """Return the output's format: the given one, or the one that a file's name tells."""
-    found = given or Path(path).suffix.removeprefix(".").lower()
+def format_of(
+    out: str | Path | IO[bytes],
+    known: tuple[str, ...],
+    given: str | None = None,
+    streamed: tuple[str, ...] = (),
+) -> str:
+    """Return the output's format: the given one, or the one that a file's name tells.
+
+    A stream takes the formats of ``streamed`` alone, the first one if none is given.
+    """
+    if not isinstance(out, (str, Path)):
+        found = given or streamed[0]
+        if found not in streamed:
+            raise InputError(
+                f"{found} cannot be written to a stream: take {streamed[0]}, or name a file."
+            )
+        return found
+    found = given or Path(out).suffix.removeprefix(".").lower()
     if found not in known:
         endings = ", ".join("." + name for name in known)
         raise InputError(
-            f"cannot tell the output's format by the name {str(path)!r}: its name must end in "
+            f"cannot tell the output's format by the name {str(out)!r}: its name must end in "
             f"{endings}, unless format= says which."
         )
     if found == "parquet":
-        require_pyarrow(path)
+        require_pyarrow(out)
     return found
 
 
 def vector_writer(
-    out: str | Path,
+    out: str | Path | IO[bytes],
     dim: int,
     format: VectorFormat | None = None,  # noqa: A002 - what everyone calls it
     dtype: Precision = "float32",
@@ -92,15 +107,18 @@ def vector_writer(
     kinds: dict[str, type[_Vectors]] = {
         "npy": _Npy, "jsonl": _VectorLines, "parquet": _VectorParquet,
     }  # fmt: skip
-    return kinds[format_of(out, get_args(VectorFormat), format)](dim, dtype)
+    return kinds[format_of(out, get_args(VectorFormat), format, ("jsonl",))](dim, dtype)
 
 
-def table_writer(out: str | Path, format: TableFormat | None = None) -> Writer:  # noqa: A002
+def table_writer(
+    out: str | Path | IO[bytes],
+    format: TableFormat | None = None,  # noqa: A002
+) -> Writer:
     """Return the writer of a format, for `Records`."""
     kinds: dict[str, type[Writer]] = {
         "csv": _Csv, "tsv": _Tsv, "jsonl": _JsonLines, "parquet": _Parquet,
     }  # fmt: skip
-    return kinds[format_of(out, get_args(TableFormat), format)]()
+    return kinds[format_of(out, get_args(TableFormat), format, ("csv", "tsv", "jsonl"))]()
 
 
 def _copy(out: Path, partial: Path, schema: Any, tables: Iterator[Any], **options: Any) -> None:

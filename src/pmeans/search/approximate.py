@@ -9,8 +9,8 @@ candidates; their cosines are computed from the matrix itself, as in `exact`.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 from pmeans.errors import InputError
 from pmeans.files import optional, replacing
 from pmeans.search.exact import ArrayVectors, checked_queries, cosines, measured
-from pmeans.search.files import Index
+from pmeans.search.finding import Index
 from pmeans.types import Floats, Ints
 
 _HEADER = 256
@@ -50,12 +50,10 @@ class ApproximateIndex:
         self._rows = index.rows
         self.path = Path(f"{index.path}.usearch")
         stat = index.path.stat()
-        stamp = {
-            "rows": f"{stat.st_size} bytes of {stat.st_mtime_ns} ns",
-            "usearch": usearch.__version__,
-        }
+        rows = f"{stat.st_size} bytes of {stat.st_mtime_ns} ns"
+        stamp = {"rows": rows, "usearch": usearch.__version__}
         header = json.dumps(stamp).encode().ljust(_HEADER - 1) + b"\n"
-        if not _begins_with(self.path, header):
+        if _begin(self.path) != header:
             graph = _build(usearch.index, self._rows, report)
             with replacing(self.path) as file:
                 file.write(header)
@@ -92,8 +90,7 @@ def _build(usearch: Any, rows: ArrayVectors, report: Callable[[int, int], object
     return graph.save()
 
 
-def _begins_with(path: Path, header: bytes) -> bool:
-    if not os.access(path, os.R_OK):
-        return False
-    with open(path, "rb") as file:
-        return file.read(_HEADER) == header
+def _begin(path: Path) -> bytes:
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(_HEADER)
+    return b""

@@ -13,7 +13,7 @@ import pytest
 from opinions import opinions
 
 from pmeans import TransferClassifier
-from pmeans.apply import PredictOptions, predict_to_file, predict_to_stream
+from pmeans.apply import PredictOptions, predict_to_file
 from pmeans.errors import FormatError, InputError
 from pmeans.rows import Fields, open_source
 
@@ -175,10 +175,10 @@ def test_columns_of_parquet_keep_their_types(tmp_path, classifier):
 def test_a_stream_gets_the_rows_of_the_file(tmp_path, classifier, rows):
     predict(classifier, rows, tmp_path / "out.csv")
     stream = io.BytesIO()
-    predict_to_stream(classifier, open_source(rows, WHOLE), stream, PredictOptions("de"))
+    predict_to_file(classifier, open_source(rows, WHOLE), stream, PredictOptions("de"))
     assert stream.getvalue() == (tmp_path / "out.csv").read_bytes()
     with pytest.raises(InputError, match="cannot be written to a stream"):
-        predict_to_stream(classifier, open_source(rows, WHOLE), stream, format="parquet")
+        predict_to_file(classifier, open_source(rows, WHOLE), stream, format="parquet")
 
 
 def test_skipped_rows_are_not_counted_as_unsure_or_empty(tmp_path, classifier):

@@ -1,4 +1,4 @@
-"""Predict a file: its rows, in their order and with their columns, and the predictions beside."""
+"""What is done to the rows of a file: a vector for each, or a label beside its columns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,33 @@ from typing import IO, Any
 import numpy as np
 
 from pmeans.apply.labelled import block_languages
-from pmeans.apply.pipeline import Job, JobOptions, Report, run_to_file, run_to_stream
+from pmeans.apply.pipeline import Job, JobOptions, Report, run
+from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
-from pmeans.rows.writers import Records, TableFormat, table_writer
+from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
+from pmeans.tensors import Precision
 from pmeans.transfer import TransferClassifier, WordCount
+from pmeans.types import Floats
 
 ADDED = ("label", "probability", "note")
 """Columns of a prediction; ``predicted_`` stands before them if the input has one of these."""
+
+
+@dataclass(frozen=True)
+class EmbedOptions(JobOptions):
+    """How to embed.
+
+    Attributes:
+        normalize: Scale every vector to length 1.
+        n_threads: Threads to use; all available ones if None.
+        dtype: Of the numbers, as `pmeans.rows.writers` says; int8 keeps no lengths.
+    """
+
+    normalize: bool = False
+    n_threads: int | None = None
+    dtype: Precision = "float32"
 
 
 @dataclass(frozen=True)
@@ -35,10 +53,42 @@ class PredictOptions(JobOptions):
     words: WordCount = field(default_factory=WordCount)
 
 
+def embed_to_file(
+    encoder: PowerMeanEncoder,
+    source: Source,
+    out: str | Path | IO[bytes],
+    options: EmbedOptions | None = None,
+    *,
+    format: VectorFormat | None = None,  # noqa: A002 - what everyone calls it
+    restart: bool = False,
+    report: Report = lambda state: None,
+    keep: tuple[str, ...] = (),
+) -> State:
+    """Embed every row of a source into a file, resuming where an earlier run was stopped.
+
+    Args:
+        encoder: What turns sentences into vectors.
+        source: Where the sentences come from.
+        out: The file to write; what is there before stays until the new one is complete. Or a
+            stream, such as standard output: it gets JSON lines, and cannot be resumed.
+        options: How to embed.
+        format: npy, jsonl or parquet, where the name does not tell.
+        restart: Discard what an earlier run did.
+        report: Called at the start, and after each block.
+        keep: Further files and folders that must not be overwritten, such as the model's.
+
+    Returns:
+        The numbers of rows written, skipped and empty.
+    """
+    options = options or EmbedOptions()
+    writer = vector_writer(out, encoder.dim, format, options.dtype)
+    return run(_Embedding(encoder, source, options, keep), out, writer, restart, report)
+
+
 def predict_to_file(
     classifier: TransferClassifier,
     source: Source,
-    out: str | Path,
+    out: str | Path | IO[bytes],
     options: PredictOptions | None = None,
     *,
     format: TableFormat | None = None,  # noqa: A002 - what everyone calls it
@@ -46,7 +96,7 @@ def predict_to_file(
     report: Report = lambda state: None,
     keep: tuple[str, ...] = (),
 ) -> State:
-    """Predict every row of a source into a file, resuming where an earlier run was stopped.
+    """Write every row of a source with its prediction, resuming where an earlier run was stopped.
 
     A note says why a row has no label of its own making: ``unsure``, ``no known word`` (the label
     is then the commonest of training), or ``unreadable``.
@@ -54,48 +104,62 @@ def predict_to_file(
     Args:
         classifier: What predicts.
         source: The rows, opened with all their columns.
-        out: Where to write: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``.
+        out: As of `embed_to_file`: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``; a stream gets
+            CSV unless the format says otherwise.
         options: How to predict.
         format: Of the output, where the name does not tell.
         restart: Discard what an earlier run did.
         report: Called at the start, and after each block.
         keep: Further files and folders that must not be overwritten, such as the classifier's.
     """
-    options = options or PredictOptions()
-    job = _Labelling(classifier, source, options, keep)
-    return run_to_file(job, out, table_writer(out, format), restart=restart, report=report)
+    writer = table_writer(out, format)
+    job = _Labelling(classifier, source, options or PredictOptions(), keep)
+    return run(job, out, writer, restart, report)
 
 
-def predict_to_stream(
-    classifier: TransferClassifier,
-    source: Source,
-    stream: IO[bytes],
-    options: PredictOptions | None = None,
-    *,
-    format: TableFormat | None = None,  # noqa: A002
-) -> State:
-    """Predict every row of a source into a stream, as CSV if nothing else is asked for."""
-    if format == "parquet":
-        raise InputError("Parquet cannot be written to a stream: take csv, or name a file.")
-    job = _Labelling(classifier, source, options or PredictOptions())
-    return run_to_stream(job, stream, table_writer("-", format or "csv"))
+class _Embedding(Job):
+    options: EmbedOptions
+
+    def __init__(self, encoder: PowerMeanEncoder, *args: Any) -> None:
+        super().__init__(encoder, *args)
+        # Two in turn, one at work and one being written: fresh memory costs as much as the work.
+        self._buffers = [np.empty((0, encoder.dim), dtype=np.float32)] * 2
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "model": self.encoder.fingerprint(),
+            "lang": self.lang,
+            "normalize": self.options.normalize,
+            "dtype": self.options.dtype,
+        }
+
+    def work(self, block: Block, state: State) -> tuple[Floats, dict[str, Any]]:
+        """Return the vectors of a block, (n, dim); a row without text is zero."""
+        n = len(block.texts)
+        self._buffers.reverse()
+        if len(self._buffers[0]) < n:
+            self._buffers[0] = np.empty((n, self.encoder.dim), dtype=np.float32)
+        vectors = self._buffers[0][:n]
+        self.encoder.encode(
+            [text or "" for text in block.texts],
+            lang=block_languages(block, self.encoder, self.lang),
+            normalize_embeddings=self.options.normalize,
+            n_threads=self.options.n_threads,
+            out=vectors,
+        )
+        empty = n - int(np.count_nonzero(vectors.any(axis=1))) - block.texts.count(None)
+        return vectors, {"empty": state.empty + empty}
 
 
 class _Labelling(Job):
+    options: PredictOptions
     may_be_empty = False
 
-    def __init__(
-        self,
-        classifier: TransferClassifier,
-        source: Source,
-        options: PredictOptions,
-        keep: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, classifier: TransferClassifier, source: Source, *args: Any) -> None:
         if not source.fields.whole:
             raise InputError("open the source with whole=True: all columns are written.")
-        super().__init__(classifier.encoder, source, options, keep)
-        self._classifier, self._words = classifier, options.words
-        self._separator = options.separator or "|"
+        super().__init__(classifier.encoder, source, *args)
+        self._classifier, self._separator = classifier, self.options.separator or "|"
 
     def identity(self) -> dict[str, Any]:
         fitted, digest = self._classifier.fitted, hashlib.sha256()
@@ -121,8 +185,8 @@ class _Labelling(Job):
         skipped = [i for i, text in enumerate(block.texts) if text is None]
         found = self._classifier.classify(
             [text or "" for text in block.texts],
-            lang=block_languages(block, self.lang, self.encoder),
-            words=self._words,
+            lang=block_languages(block, self.encoder, self.lang),
+            words=self.options.words,
         )
         labels: list[Any] = list(found.labels)
         probabilities: list[Any] = [
