@@ -157,7 +157,7 @@ PLACES = {
 def test_a_text_goes_on_after_any_row(tmp_path, name, encoding):
     source = open_source(write(tmp_path / name, PLACES[name].encode(encoding)))
     blocks = list(source.blocks(n_rows=1))
-    assert [block.place.row for block in blocks] == list(range(1, len(blocks) + 1))
+    assert [block.place.rows for block in blocks] == list(range(1, len(blocks) + 1))
     for i, block in enumerate(blocks):
         assert list(source.blocks(block.place, 1)) == blocks[i + 1 :]
 

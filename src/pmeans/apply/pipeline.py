@@ -165,22 +165,16 @@ def _run_to_stream(job: Job, stream: IO[bytes], writer: Writer) -> State:
 
 def _run(job: Job, state: State, write: Callable[[Any, State], None]) -> None:
     """Work on block after block; what is written next, and the state after it, go to ``write``."""
-    blocks = _ahead(job.source.blocks(state.place, job.options.batch_size))
+    blocks = _ahead(job.source.blocks(state, job.options.batch_size))
     with contextlib.closing(blocks), ThreadPoolExecutor(1) as writing:
         pending: Future[None] | None = None
         for block in blocks:
             payload, changes = job.work(block, state)
             if pending is not None:
                 pending.result()
-            state = dataclasses.replace(
-                state,
-                rows=block.place.row,
-                line=block.place.line,
-                offset=block.place.offset,
-                checksum=block.place.checksum,
-                skipped=state.skipped + block.texts.count(None),
-                **changes,
-            )
+            skipped = state.skipped + block.texts.count(None)
+            place = dataclasses.asdict(block.place)
+            state = dataclasses.replace(state, **place, skipped=skipped, **changes)
             pending = writing.submit(write, payload, state)
         if pending is not None:
             pending.result()

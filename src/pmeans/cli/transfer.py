@@ -80,7 +80,7 @@ def fit(
             encoder,
             lang,
             separator,
-            lambda place: step(place.offset, f"{place.row:,} rows", source.size),
+            lambda place: step(place.offset, f"{place.rows:,} rows", source.size),
         )
     _say_alike(rows)
     with progress("fitting") as step:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from pmeans.errors import FormatError, LanguageError, did_you_mean
 from pmeans.rows.codes import language_code
@@ -23,17 +24,18 @@ ABSENT = _Absent()
 """In place of a cell: this row (of JSON lines) does not have the column. Written as nothing."""
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True)
+class Place:
     """How far an input is read.
 
     Attributes:
-        row: Rows before it.
+        rows: Rows before it.
         line: Lines before it; of Parquet, rows.
         offset: Bytes before it, unpacked; of Parquet, rows.
         checksum: CRC-32 of these bytes.
     """
 
-    row: int = 0
+    rows: int = 0
     line: int = 0
     offset: int = 0
     checksum: int = 0
@@ -66,26 +68,41 @@ class Block(NamedTuple):
     place: Place
 
 
-class Source(Protocol):
+class Source(abc.ABC):
     """An input that can be read from its beginning, or on from a place.
 
     Attributes:
-        name: For messages.
-        files: The files it is read from; none if it is a stream.
-        unit: What rows are counted by in messages: ``"line"`` or ``"row"``.
+        path: Where it is; None is standard input.
         fields: What is read of it.
+        name: For messages.
+        unit: What rows are counted by in messages: ``"line"`` or ``"row"``.
+        files: The files it is read from; none if it is a stream.
         size: What `Place.offset` rises to, if that is known.
     """
 
-    name: str
-    files: tuple[str, ...]
-    unit: str
-    fields: Fields
-    size: int | None
+    unit = "line"
+
+    def __init__(self, path: Path | None, fields: Fields) -> None:
+        self.path, self.fields = path, fields
+        self.name = str(path) if path else "standard input"
+        self.files: tuple[str, ...] = ()
+        self.size: int | None = None
+        if path and path.is_file():  # a named pipe, or /dev/stdin, is a file by its name only
+            self.files, self.size = (str(path),), path.stat().st_size
 
     def identity(self) -> dict[str, Any]:
         """Return what must not change between the start of a job and its resumption."""
+        which: dict[str, Any] = {"input": "a stream"}
+        if self.path and self.files:
+            stat = self.path.stat()
+            which = {
+                "input": str(self.path.resolve()),
+                "input size": stat.st_size,
+                "input modified (ns)": stat.st_mtime_ns,
+            }
+        return {**which, "text": self.fields.text, "lang_column": self.fields.lang_column}
 
+    @abc.abstractmethod
     def blocks(self, start: Place = BEGINNING, n_rows: int = BLOCK) -> Iterator[Block]:
         """Yield blocks of up to ``n_rows`` rows, from a place on that a block came with."""
 
@@ -123,10 +140,6 @@ class Fields:
         """The columns that must be there, by the argument that names each; the text first."""
         wanted = {"text": self.text, "lang_column": self.lang_column, "label": self.label}
         return {argument: name for argument, name in wanted.items() if name is not None}
-
-    def identity(self) -> dict[str, Any]:
-        """Return what a resumed job must find unchanged."""
-        return {"text": self.text, "lang_column": self.lang_column}
 
     def positions(self, header: Sequence[str], where: str) -> dict[str, int]:
         """Return where the columns asked for stand in a header, by argument."""
@@ -223,13 +236,3 @@ class Fields:
         labels = list(values["label"]) if self.label else None
         tongues = langs if self.lang_column else None
         return Block(texts, tongues, labels, names, cells if self.whole else (), lines, place)
-
-
-def file_identity(path: Path) -> dict[str, Any]:
-    """Return what tells whether a file is still the same, without reading it."""
-    stat = path.stat()
-    return {
-        "input": str(path.resolve()),
-        "input size": stat.st_size,
-        "input modified (ns)": stat.st_mtime_ns,
-    }

@@ -226,7 +226,7 @@ class Lines:
         size = int(chunk.ends[n_lines - 1]) if n_lines else 0
         passed = memoryview(chunk.data)[self._taken : size]
         self.place = Place(
-            self.place.row + rows,
+            self.place.rows + rows,
             self._first + n_lines,
             self.place.offset + len(passed),
             zlib.crc32(passed, self.place.checksum),

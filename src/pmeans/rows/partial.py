@@ -32,35 +32,22 @@ _OF_MODELS = (".json", ".md", ".safetensors", ".toml", "")
 
 
 @dataclass(frozen=True)
-class State:
-    """How far a job is.
+class State(Place):
+    """How far a job is, in its input and in its output, which has as many rows.
 
     Attributes:
-        rows: Rows written.
         size: Bytes of ``OUT.partial`` that count, once they are saved.
-        line: Lines of the input read, and so on as in `Place`.
-        offset: Bytes of it.
-        checksum: Over these bytes.
         skipped: Rows that could not be read.
         empty: Rows without a known word.
         unsure: Rows whose label is too improbable to be given.
         columns: The names of the output's columns, if it has some.
     """
 
-    rows: int = 0
     size: int = 0
-    line: int = 0
-    offset: int = 0
-    checksum: int = 0
     skipped: int = 0
     empty: int = 0
     unsure: int = 0
     columns: tuple[str, ...] = ()
-
-    @property
-    def place(self) -> Place:
-        """Where the input stands."""
-        return Place(self.rows, self.line, self.offset, self.checksum)
 
 
 class Partial:

@@ -1,20 +1,27 @@
-"""Open an input by its name: ``-`` is standard input, else the extension tells the format."""
+"""Open an input by its name: ``-`` is standard input, else the extension tells the format.
+
+pyarrow, which reads and writes Parquet, comes with the extra ``[data]``.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pmeans.errors import InputError, StorageError
-from pmeans.rows.fields import BEGINNING, BLOCK, Block, Fields, Place, Source, file_identity
+import numpy as np
+
+from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.files import optional
+from pmeans.rows.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
 from pmeans.rows.formats import parser_of
 from pmeans.rows.lines import Lines, checked_encoding, opened
-from pmeans.rows.parquet import ParquetSource
 
 InputFormat = Literal["txt", "csv", "tsv", "jsonl", "parquet"]
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
+_BATCH = 4 << 20  # bytes of Parquet read at a time, about: of long documents, not too many
 
 
 def open_source(
@@ -49,13 +56,11 @@ def open_source(
     return TextSource(None if name == "-" else Path(path), chosen, fields, delimiter, encoding)
 
 
-class TextSource:
+class TextSource(Source):
     """A text file, or standard input if ``path`` is None.
 
     To go on from a place, what is before it is read again, and compared by its checksum.
     """
-
-    unit = "line"
 
     def __init__(
         self,
@@ -65,36 +70,112 @@ class TextSource:
         delimiter: str | None = None,
         encoding: str | None = None,
     ) -> None:
-        self.name = str(path) if path else "standard input"
-        self.fields = fields
-        self._path, self._format, self._delimiter = path, format, delimiter
+        super().__init__(path, fields)
+        self._format, self._delimiter = format, delimiter
         self._encoding = encoding and checked_encoding(encoding)
         parser_of(format, fields, delimiter)  # says at once what does not fit
-        # A named pipe, or /dev/stdin, is a file by its name only.
-        regular = path is not None and path.is_file()
-        self.files: tuple[str, ...] = (str(path),) if regular else ()
-        self.size = path.stat().st_size if path and regular else None
 
     def identity(self) -> dict[str, Any]:
         """Return what can be said of a file; of a stream, that is next to nothing."""
-        which = file_identity(self._path) if self._path and self.files else {"input": "a stream"}
         options = {"delimiter": self._delimiter, "encoding": self._encoding}
-        return {**which, "input_format": self._format, **options, **self.fields.identity()}
+        return {**super().identity(), "input_format": self._format, **options}
 
     def blocks(self, start: Place = BEGINNING, n_rows: int = BLOCK) -> Iterator[Block]:
         """Yield blocks of rows from a place on."""
         parser = parser_of(self._format, self.fields, self._delimiter)
-        with opened(self._path) as stream:
+        with opened(self.path) as stream:
             lines = Lines(stream, self.name, self._encoding)
             parser.begin(lines)
             if start.offset and not lines.go_to(start):
                 raise InputError(
-                    f"the input is not the one that was begun with: its first {start.row:,} rows "
+                    f"the input is not the one that was begun with: its first {start.rows:,} rows "
                     "differ. Give the same input to resume, or discard what was done with "
                     "restart=True."
                 )
             while chunk := lines.chunk():
                 yield from parser.blocks(lines, chunk, n_rows)
+
+
+class ParquetSource(Source):
+    """A Parquet file, read batch by batch; a resumed job starts at its row."""
+
+    unit = "row"
+
+    def __init__(self, path: Path, fields: Fields) -> None:
+        pyarrow = require_pyarrow(path)
+        super().__init__(path, fields)
+        self._path = path
+        with open_parquet(path) as file:
+            self.size, schema = file.metadata.num_rows, file.schema_arrow
+            fields.positions(schema.names, str(path))
+        for name in filter(None, (fields.text, fields.lang_column)):
+            kind = schema.field(name).type
+            kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+            if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+                raise FormatError(f"{path}: the column {name!r} holds {kind}, not strings.")
+        self._columns = schema.names if fields.whole else list(fields.named.values())
+
+    def blocks(self, start: Place = BEGINNING, n_rows: int = BLOCK) -> Iterator[Block]:
+        """Yield blocks of rows from a place on; whole row groups before it are not read."""
+        with open_parquet(self._path) as file:
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            starts = np.cumsum([0, *sizes])
+            row = start.rows
+            first = int(np.searchsorted(starts, row, side="right")) - 1
+            skip = row - int(starts[first])
+            if first >= len(sizes):
+                return
+            groups = range(first, len(sizes))
+            size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
+            most = max(1, _BATCH * sum(sizes[first:]) // max(1, size))
+            for batch in file.iter_batches(
+                min(n_rows, most), row_groups=groups, columns=self._columns
+            ):
+                kept = batch.slice(min(skip, batch.num_rows))
+                skip -= batch.num_rows - kept.num_rows
+                if kept.num_rows:
+                    yield self._block(kept, row)
+                    row += kept.num_rows
+
+    def _block(self, batch: Any, row: int) -> Block:
+        fields, stop, names = self.fields, row + batch.num_rows, batch.schema.names
+        columns = {name: _values(batch.column(name)) for name in names}
+        values = {argument: columns[name] for argument, name in fields.named.items()}
+        cells = list(zip(*columns.values(), strict=True)) if fields.whole else ()
+        lines, place = range(row + 1, stop + 1), Place(stop, stop, stop)
+        return fields.block(values, names, cells, lines, place, f"{self.name}, {self.unit}")
+
+
+def _values(column: Any) -> list[Any]:
+    """Return a column's values; bytes in place of a string that is not valid UTF-8."""
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError:
+        binary = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+        kept = []
+        for value in binary:
+            try:
+                kept.append(value.as_py())
+            except UnicodeDecodeError:
+                kept.append(bytes(value.as_buffer()))
+        return kept
+
+
+def require_pyarrow(path: str | Path) -> Any:
+    """Return pyarrow, or fail before any work is done if it is not there."""
+    instead = "use .jsonl, which needs nothing more"
+    return optional("pyarrow.parquet", "data", repr(str(path)), instead)
+
+
+@contextlib.contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a Parquet file, and say in our words what is wrong with it, now or while it is read."""
+    pyarrow = require_pyarrow(path)
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        raise FormatError(f"{path}: cannot be read as Parquet: {error}") from error
 
 
 def _guess(name: str) -> InputFormat:

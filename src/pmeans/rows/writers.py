@@ -25,8 +25,8 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError
 from pmeans.rows.fields import ABSENT
-from pmeans.rows.parquet import require_pyarrow
 from pmeans.rows.partial import rewriting
+from pmeans.rows.sources import require_pyarrow
 from pmeans.tensors import Precision, quantised
 from pmeans.types import Array, Floats
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from pmeans.errors import FormatError, InputError
 from pmeans.output import unit_rows
@@ -138,41 +137,28 @@ def _scan(units: Floats, blocks: Iterable[Array], k: int) -> tuple[Ints, Floats]
     # A sum of d products of unit vectors is wrong by at most d roundings of 2**-24, a length by
     # half as much; twice that, since the bound may be such a sum itself; the rest is for the ends.
     slack = np.float32(4 * (units.shape[1] + 8) * 2.0**-24)
+    step = max(1, _PAIRS // max(1, units.shape[1]))
     first = 0
     for block in blocks:
         rows, lengths = measured(block, first)
-        scores = units @ rows.T
-        scores /= np.where(lengths > 0, lengths, 1)
-        scores[:, lengths == 0] = -np.inf
+        rough = units @ rows.T
+        rough /= np.where(lengths > 0, lengths, 1)
+        rough[:, lengths == 0] = -np.inf
         bound = best[:, -1]
         if k <= len(rows) and np.isneginf(bound).any():  # else all rows would be compared again
-            bound = np.maximum(bound, np.partition(scores, -k, axis=1)[:, -k])
-        near = np.flatnonzero(scores > (bound - slack)[:, None])  # nonzero is slow on two axes
+            bound = np.maximum(bound, np.partition(rough, -k, axis=1)[:, -k])
+        near = np.flatnonzero(rough > (bound - slack)[:, None])  # nonzero is slow on two axes
         which, hits = np.divmod(near, len(rows))
-        _merge(units, rows, which, hits, found, best, first)
+        exact = np.empty(len(which), dtype=np.float32)
+        for start in range(0, len(which), step):
+            some = slice(start, start + step)
+            exact[some] = cosines(units[which[some]], rows[hits[some]])
+        for query in np.unique(which):
+            of_query = slice(*np.searchsorted(which, [query, query + 1]))
+            scores = np.concatenate([best[query], exact[of_query]])
+            numbers = np.concatenate([found[query], first + hits[of_query]])
+            # Stable, and rows come in their order: the earlier one wins a tie.
+            order = np.argsort(-scores, kind="stable")[:k]
+            best[query], found[query] = scores[order], numbers[order]
         first += len(rows)
     return found, best
-
-
-def _merge(
-    units: Floats,
-    rows: Floats,
-    which: npt.NDArray[np.intp],
-    hits: npt.NDArray[np.intp],
-    found: Ints,
-    best: Floats,
-    first: int,
-) -> None:
-    """Enter pairs of a query and a row of this block, sorted by both, among the best so far."""
-    step = max(1, _PAIRS // max(1, rows.shape[1]))
-    exact = np.empty(len(which), dtype=np.float32)
-    for start in range(0, len(which), step):
-        some = slice(start, start + step)
-        exact[some] = cosines(units[which[some]], rows[hits[some]])
-    for query in np.unique(which):
-        low, high = np.searchsorted(which, [query, query + 1])
-        scores = np.concatenate([best[query], exact[low:high]])
-        numbers = np.concatenate([found[query], first + hits[low:high]])
-        # Stable, and rows come in their order: the earlier one wins a tie.
-        order = np.argsort(-scores, kind="stable")[: best.shape[1]]
-        best[query], found[query] = scores[order], numbers[order]

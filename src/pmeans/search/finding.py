@@ -12,7 +12,7 @@ import numpy as np
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.rows import Fields, Source, open_source, texts_of
-from pmeans.rows.parquet import opened, require_pyarrow
+from pmeans.rows.sources import open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
 from pmeans.sentence_encoder import chunks
 from pmeans.transfer import identify
@@ -110,9 +110,8 @@ class ParquetVectors:
     """Vectors in a column of lists, which all have the same length."""
 
     def __init__(self, path: Path) -> None:
-        require_pyarrow(path)
         self._path = path
-        with opened(self._path) as file:
+        with open_parquet(self._path) as file:
             self.columns: list[str] = file.schema_arrow.names
             if _VECTORS not in self.columns:
                 raise FormatError(
@@ -131,7 +130,7 @@ class ParquetVectors:
         import pyarrow.compute
 
         n_seen, dim = 0, self.shape[1]
-        with opened(self._path) as file:
+        with open_parquet(self._path) as file:
             for batch in file.iter_batches(n_rows, columns=[_VECTORS]):
                 lists = batch.column(0)
                 lengths = pyarrow.compute.list_value_length(lists).fill_null(-1).to_numpy()
