@@ -21,12 +21,20 @@ from pmeans.errors import InputError, StorageError
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a temporary binary file that takes the place of ``path`` on success."""
+def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file that takes the place of ``path`` on success.
+
+    A name of its own, ``temporary``, is for a writer that holds a lock and may be killed time and
+    again: it leaves no litter.
+    """
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        if temporary:
+            name = str(temporary)
+            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        else:
+            descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
     try:
