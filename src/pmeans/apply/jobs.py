@@ -108,9 +108,9 @@ def predict_to_file(
             CSV unless the format says otherwise.
         options: How to predict.
         format: Of the output, where the name does not tell.
-        restart: Discard what an earlier run did.
-        report: Called at the start, and after each block.
-        keep: Further files and folders that must not be overwritten, such as the classifier's.
+        restart: As of `embed_to_file`, like ``report`` and ``keep``.
+        report: See there.
+        keep: See there.
     """
     writer = table_writer(out, format)
     job = _Labelling(classifier, source, options or PredictOptions(), keep)
@@ -165,7 +165,8 @@ class _Labelling(Job):
         fitted, digest = self._classifier.fitted, hashlib.sha256()
         digest.update(repr((fitted.classes, fitted.multi_label, sorted(fitted.adapted))).encode())
         arrays = [fitted.weights, fitted.bias, fitted.prior]
-        arrays += [a for lang in sorted(fitted.adapted) for a in classifier.weights_for(lang)]
+        langs = sorted(fitted.adapted)
+        arrays += [a for lang in langs for a in self._classifier.weights_for(lang)]
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
         return {

@@ -10,7 +10,7 @@ from typing import Any
 
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
-from pmeans.rows import Block, Fields, Place, Source, language_code, read_lines
+from pmeans.rows import Block, Place, Source, language_code, read_lines
 from pmeans.spaces.edit import count_words
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
@@ -21,12 +21,14 @@ AUTO = "auto"
 """In place of a language: tell it from each text."""
 
 
-def checked_language(encoder: PowerMeanEncoder, fields: Fields, lang: str | None) -> str | None:
+def checked_language(
+    encoder: PowerMeanEncoder, lang: str | None, lang_column: str | None = None
+) -> str | None:
     """Return the code of the language of all rows, `AUTO`, or None if a column tells it."""
-    covered = ", ".join(encoder.languages) or "any language"
-    if lang and fields.lang_column:
+    covered = ", ".join(encoder.languages)
+    if lang and lang_column:
         raise InputError("lang= and lang_column= exclude each other: leave one out.")
-    if not lang and not fields.lang_column and len(encoder.languages) > 1:
+    if not lang and not lang_column and len(encoder.languages) > 1:
         raise LanguageError(
             f"which language? {encoder.name!r} covers {covered}: give lang= or lang_column=."
         )
@@ -84,7 +86,7 @@ def read_labelled(
         separator: Splits the label column into several labels, if given.
         report: Called with how far it is read.
     """
-    lang = checked_language(encoder, source.fields, lang)
+    lang = checked_language(encoder, lang, source.fields.lang_column)
     texts: list[str] = []
     labels: list[Label] = []
     langs: list[str] = []

@@ -66,7 +66,7 @@ class Job(abc.ABC):
         self, encoder: PowerMeanEncoder, source: Source, options: JobOptions, keep: tuple[str, ...]
     ) -> None:
         self.encoder, self.source, self.options = encoder, source, options
-        self.lang = checked_language(encoder, source.fields, options.lang)
+        self.lang = checked_language(encoder, options.lang, source.fields.lang_column)
         spaces = (space.path for space in encoder.spaces.values())
         self.inputs = (*source.files, *(str(path) for path in spaces if path), *keep)
 
@@ -185,13 +185,13 @@ def _ahead(items: Iterator[_T], n: int = 2) -> Generator[_T, None, None]:
 
     It is a daemon, because it may wait for standard input for ever.
     """
-    ready: queue.Queue[tuple[_T | None, BaseException | None]] = queue.Queue(n)
+    ready: queue.Queue[_T | BaseException | None] = queue.Queue(n)
     stopped = threading.Event()
 
-    def put(item: _T | None, error: BaseException | None = None) -> None:
+    def put(item: _T | BaseException | None) -> None:
         while not stopped.is_set():
             with contextlib.suppress(queue.Full):
-                ready.put((item, error), timeout=0.1)
+                ready.put(item, timeout=0.1)
                 return
 
     def make() -> None:
@@ -202,16 +202,13 @@ def _ahead(items: Iterator[_T], n: int = 2) -> Generator[_T, None, None]:
                     return
             put(None)
         except BaseException as error:
-            put(None, error)
+            put(error)
 
     threading.Thread(target=make, daemon=True).start()
     try:
-        while True:
-            item, error = ready.get()
-            if error is not None:
-                raise error
-            if item is None:
-                return
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
             yield item
     finally:
         stopped.set()

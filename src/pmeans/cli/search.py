@@ -52,7 +52,7 @@ def search(
     from pmeans import models, search
     from pmeans.apply.labelled import checked_language
     from pmeans.errors import InputError
-    from pmeans.rows import Fields, open_source, texts_of, valid_text
+    from pmeans.rows import open_source, texts_of, valid_text
 
     if (query is None) == (queries is None):
         raise InputError("what to look for? Give either a query or --queries FILE.")
@@ -62,7 +62,7 @@ def search(
         index, texts=texts, text=text, delimiter=delimiter, encoding=encoding
     )
     encoder = models.load(model)
-    lang = checked_language(encoder, Fields(), lang)
+    lang = checked_language(encoder, lang)
     graph = None
     if approximate:
         with progress("building the approximate index") as step:

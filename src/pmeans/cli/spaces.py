@@ -96,16 +96,11 @@ def neighbours(
     from pmeans.spaces.neighbours import neighbours
 
     space = find_space(name)
-    found = neighbours(space, word, lang or _only_language(space.languages), k, into)
+    if not lang and len(space.languages) > 1:
+        which = f"which language? One of {', '.join(space.languages)}."
+        raise typer.BadParameter(which, param_hint="--lang")
+    found = neighbours(space, word, lang or space.languages[0], k, into)
     table(("COSINE", "LANGUAGE", "WORD"), [(f"{c:.4f}", code, near) for code, near, c in found])
-
-
-def _only_language(languages: tuple[str, ...]) -> str:
-    if len(languages) > 1:
-        raise typer.BadParameter(
-            f"which language? One of {', '.join(languages)}.", param_hint="--lang"
-        )
-    return languages[0]
 
 
 @app.command(

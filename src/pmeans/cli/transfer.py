@@ -235,14 +235,14 @@ def explain(
     from pmeans.apply.labelled import checked_language, languages_of
     from pmeans.errors import InputError
     from pmeans.files import replacing
-    from pmeans.rows import Fields, valid_text
+    from pmeans.rows import valid_text
     from pmeans.transfer import TransferClassifier
     from pmeans.transfer.explain_html import as_html
 
     if as_json and html:
         raise InputError("--json and --html exclude each other: leave one out.")
     classifier = TransferClassifier.load(folder)
-    lang = checked_language(classifier.encoder, Fields(), lang)
+    lang = checked_language(classifier.encoder, lang)
     codes = languages_of([valid_text(sentence)], classifier.encoder, lang)
     code = codes[0] if isinstance(codes, list) else codes
     found = classifier.explain(sentence, lang=code, label=label)
@@ -276,13 +276,13 @@ def classify(
     same for files.
     """
     from pmeans.apply.labelled import checked_language, languages_of
-    from pmeans.rows import Fields, open_source, valid_text
+    from pmeans.rows import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
         classifier.unsure = unsure
-    lang = checked_language(classifier.encoder, Fields(), lang)
+    lang = checked_language(classifier.encoder, lang)
     piped = (block.texts for block in open_source("-").blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:

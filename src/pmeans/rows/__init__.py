@@ -8,12 +8,11 @@ from pmeans.rows.codes import language_code
 from pmeans.rows.fields import Block, Fields, Place, Source, texts_of
 from pmeans.rows.lines import read_lines, valid_text
 from pmeans.rows.partial import refuse_overwriting
-from pmeans.rows.sources import InputFormat, open_source
+from pmeans.rows.sources import open_source
 
 __all__ = [
     "Block",
     "Fields",
-    "InputFormat",
     "Place",
     "Source",
     "language_code",

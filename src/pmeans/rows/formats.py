@@ -24,8 +24,14 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "
 _SAMPLE = 20  # rows that tell the delimiter
 
 
+_Values = tuple[dict[str, Sequence[Any]], Sequence[str], Sequence[Sequence[object]]]
+
+
 class Parser(abc.ABC):
     """Makes blocks of rows of chunks of lines."""
+
+    spans = False
+    """Whether a record may begin in one chunk and end in the next."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
@@ -33,9 +39,25 @@ class Parser(abc.ABC):
     def begin(self, lines: Lines) -> None:  # noqa: B027 - most formats begin with a row
         """Take what comes before the first row."""
 
-    @abc.abstractmethod
     def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
-        """Yield the rows of a chunk, and take their lines."""
+        """Yield the rows that end in a chunk, and take their lines."""
+        first = lines.place.line
+        records, ends = self._records(chunk, first)
+        for start in range(0, len(records), n_rows):
+            some, after = records[start : start + n_rows], ends[start : start + n_rows]
+            place = lines.advance(chunk, after[-1], len(some))
+            found = self._values(some, lines, chunk.dirty)
+            yield self._fields.block(*found, [first + end for end in after], place, lines.where)
+        if chunk.last or not self.spans:  # a mark of byte order alone is a line, and no row
+            lines.advance(chunk, len(chunk.ends), 0)
+
+    @abc.abstractmethod
+    def _records(self, chunk: Chunk, first: int) -> tuple[Sequence[Any], Sequence[int]]:
+        """Return the records that end in a chunk, and the lines up to the end of each."""
+
+    @abc.abstractmethod
+    def _values(self, records: Sequence[Any], lines: Lines, dirty: bool) -> _Values:
+        """Return what `Fields.block` takes: the values asked for, all names and all cells."""
 
 
 def parser_of(format: str, fields: Fields, delimiter: str | None) -> Parser:  # noqa: A002
@@ -64,41 +86,31 @@ class Plain(Parser):
         if fields.lang_column is not None or fields.label is not None:
             raise InputError("plain text has no columns: give lang= instead of lang_column=.")
 
-    def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
-        """Yield the lines as they are."""
-        fields, first = self._fields, lines.place.line + 1
-        for start in range(0, len(chunk.lines), n_rows):
-            some = chunk.lines[start : start + n_rows]
-            numbers = range(first + start, first + start + len(some))
-            place = lines.advance(chunk, start + len(some), len(some))
-            texts: list[Any] = some
-            if chunk.dirty:
-                texts = [_undecodable(lines) if strange(text) else text for text in some]
-                some = list(map(_writable, some))
-            cells = [[text] for text in some] if fields.whole else ()
-            names, where = (fields.text,), lines.where
-            yield fields.block({"text": texts}, names, cells, numbers, place, where)
-        lines.advance(chunk, len(chunk.ends), 0)  # a mark of byte order alone is a line, not a row
+    def _records(self, chunk: Chunk, first: int) -> tuple[Sequence[str], Sequence[int]]:
+        return chunk.lines, range(1, len(chunk.lines) + 1)
+
+    def _values(self, records: Sequence[str], lines: Lines, dirty: bool) -> _Values:
+        texts: Sequence[Any] = records
+        if dirty:
+            texts = [_undecodable(lines) if strange(text) else text for text in records]
+            records = list(map(_writable, records))
+        cells = [[text] for text in records] if self._fields.whole else ()
+        return {"text": texts}, (self._fields.text,), cells
 
 
 class JsonLines(Parser):
     """An object per line; blank lines are not rows."""
 
-    def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
-        """Parse lines one by one."""
-        fields, first = self._fields, lines.place.line
-        filled = [(i, line) for i, line in enumerate(chunk.lines, 1) if line.strip()]
-        for start in range(0, len(filled), n_rows):
-            some = filled[start : start + n_rows]
-            records = [self._loaded(line, lines, chunk.dirty) for _, line in some]
-            numbers = [first + i for i, _ in some]
-            place = lines.advance(chunk, some[-1][0], len(some))
-            whole = [record if isinstance(record, dict) else {} for record in records]
-            names = list(dict.fromkeys(chain.from_iterable(whole))) if fields.whole else []
-            cells = [[record.get(name, ABSENT) for name in names] for record in whole]
-            values = fields.values(records, self._picked)
-            yield fields.block(values, names, cells, numbers, place, lines.where)
-        lines.advance(chunk, len(chunk.ends), 0)
+    def _records(self, chunk: Chunk, first: int) -> tuple[list[str], list[int]]:
+        filled = [i for i, line in enumerate(chunk.lines) if line.strip()]
+        return [chunk.lines[i] for i in filled], [i + 1 for i in filled]
+
+    def _values(self, records: Sequence[str], lines: Lines, dirty: bool) -> _Values:
+        loaded = [self._loaded(line, lines, dirty) for line in records]
+        whole = [record if isinstance(record, dict) else {} for record in loaded]
+        names = list(dict.fromkeys(chain.from_iterable(whole))) if self._fields.whole else []
+        cells = [[record.get(name, ABSENT) for name in names] for record in whole]
+        return self._fields.values(loaded, self._picked), names, cells
 
     def _picked(self, record: Any) -> list[object]:
         named = self._fields.named
@@ -143,6 +155,8 @@ class _RecordError(ValueError):
 class Table(Parser):
     """Cells between delimiters, under a header."""
 
+    spans = True
+
     def __init__(self, fields: Fields, quoted: bool, delimiter: str | None) -> None:
         delimiter = DELIMITERS.get(delimiter, delimiter) if delimiter else None
         if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
@@ -172,24 +186,7 @@ class Table(Parser):
             raise FormatError(f"{lines.name}: an empty file, without a header.")
         self._at = self._fields.positions(self._names, f"{lines.where} {lines.place.line:,}")
 
-    def blocks(self, lines: Lines, chunk: Chunk, n_rows: int) -> Iterator[Block]:
-        """Yield the records that end in a chunk."""
-        first = lines.place.line
-        records, ends = self._records(chunk, first)
-        for start in range(0, len(records), n_rows):
-            some = records[start : start + n_rows]
-            numbers = ends[start : start + n_rows]
-            place = lines.advance(chunk, numbers[-1], len(some))
-            lines_of = [first + end for end in numbers]
-            values, cells = self._values(some, lines, chunk.dirty)
-            yield self._fields.block(values, self._names, cells, lines_of, place, lines.where)
-        if chunk.last:
-            lines.advance(chunk, len(chunk.ends), 0)
-
-    def _values(
-        self, records: Sequence[Any], lines: Lines, dirty: bool
-    ) -> tuple[dict[str, Sequence[Any]], Sequence[Sequence[object]]]:
-        """Return the columns asked for, and all cells; of a bad record, what can be written."""
+    def _values(self, records: Sequence[Any], lines: Lines, dirty: bool) -> _Values:
         fields, at, n = self._fields, self._at, len(self._names)
         least = max(at.values())
 
@@ -208,10 +205,10 @@ class Table(Parser):
 
         widths = {0 if isinstance(record, _RecordError) else len(record) for record in records}
         if not dirty and (widths == {n} if fields.whole else min(widths) > least):
-            return {key: [record[i] for record in records] for key, i in at.items()}, records
+            return {key: [r[i] for r in records] for key, i in at.items()}, self._names, records
         cells = [() if isinstance(record, _RecordError) else record for record in records]
         filled = [[*map(_writable, row), *[""] * n][:n] for row in cells] if fields.whole else []
-        return fields.values(records, picked), filled
+        return fields.values(records, picked), self._names, filled
 
     def _reader(self, text: io.StringIO, delimiter: str | None, strict: bool) -> Any:
         if self._quoted:

@@ -165,10 +165,11 @@ class Lines:
     Attributes:
         encoding: What they are decoded from.
         place: Where what was taken ends.
+        where: Begins a message about a line, before its number.
     """
 
     def __init__(self, stream: Stream, name: str, encoding: str | None = None) -> None:
-        self.name, self.place = name, Place()
+        self.name, self.where, self.place = name, f"{name}, line", Place()
         self._stream: Stream | _AsUtf8 = stream
         head = stream.read(_HEAD)
         found = encoding or _marked(head, name)
@@ -179,11 +180,6 @@ class Lines:
         self._ahead, self._ended = head, False
         self._taken = self._first = 0  # bytes of it that are taken; number of its first line
         self._newline = b"\r" if b"\r" in head and b"\n" not in head else b"\n"
-
-    @property
-    def where(self) -> str:
-        """Begins a message about a line, before its number."""
-        return f"{self.name}, line"
 
     def chunk(self) -> Chunk | None:
         """Return what is read and not yet taken, and more, up to the end of a line."""

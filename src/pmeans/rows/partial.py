@@ -24,7 +24,7 @@ from typing import IO, Any
 
 from pmeans import config
 from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.files import locked
+from pmeans.files import locked, replacing
 from pmeans.rows.fields import Place
 
 _OF_MODELS = (".json", ".md", ".safetensors", ".toml", "")
@@ -72,7 +72,7 @@ class Partial:
         os.fsync(self.file.fileno())
         self.saved = dataclasses.replace(state, size=self.file.tell())
         content = {"begun with": self._identity, "done": dataclasses.asdict(self.saved)}
-        with rewriting(self._journal) as journal:
+        with replacing(self._journal, Path(f"{self._journal}.new")) as journal:
             journal.write(json.dumps(content, indent=1).encode("utf-8") + b"\n")
 
     def discard(self) -> None:
@@ -117,25 +117,6 @@ class Partial:
 def partial_path(out: Path) -> Path:
     """Return where an unfinished output lies."""
     return Path(f"{out}.partial")
-
-
-@contextlib.contextmanager
-def rewriting(path: Path, temporary: Path | None = None) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of ``path`` on success.
-
-    Unlike that of `pmeans.files.replacing`, its name is always the same, so that a job that is
-    killed time and again leaves no litter. The lock on ``OUT.partial`` keeps others off it.
-    """
-    temporary = temporary or Path(f"{path}.new")
-    try:
-        with open(temporary, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager

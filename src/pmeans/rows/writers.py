@@ -24,8 +24,8 @@ from typing import IO, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from pmeans.errors import FormatError, InputError
+from pmeans.files import replacing
 from pmeans.rows.fields import ABSENT
-from pmeans.rows.partial import rewriting
 from pmeans.rows.sources import require_pyarrow
 from pmeans.tensors import Precision, quantised
 from pmeans.types import Array, Floats
@@ -104,10 +104,10 @@ def vector_writer(
     """Return the writer of a format, for rows of ``dim`` numbers."""
     if dtype not in get_args(Precision):
         raise InputError(f"dtype is one of {', '.join(get_args(Precision))}, not {dtype!r}.")
-    kinds: dict[str, type[_Vectors]] = {
-        "npy": _Npy, "jsonl": _VectorLines, "parquet": _VectorParquet,
-    }  # fmt: skip
-    return kinds[format_of(out, get_args(VectorFormat), format, ("jsonl",))](dim, dtype)
+    chosen = format_of(out, get_args(VectorFormat), format, ("jsonl",))
+    if chosen == "jsonl":
+        return _VectorLines(dim, dtype)
+    return _VectorParquet(dim, dtype) if chosen == "parquet" else _Npy(dim, dtype)
 
 
 def table_writer(
@@ -115,16 +115,14 @@ def table_writer(
     format: TableFormat | None = None,  # noqa: A002
 ) -> Writer:
     """Return the writer of a format, for `Records`."""
-    kinds: dict[str, type[Writer]] = {
-        "csv": _Csv, "tsv": _Tsv, "jsonl": _JsonLines, "parquet": _Parquet,
-    }  # fmt: skip
+    kinds: dict[str, Any] = {"csv": _Csv, "tsv": _Tsv, "jsonl": _JsonLines, "parquet": _Parquet}
     return kinds[format_of(out, get_args(TableFormat), format, ("csv", "tsv", "jsonl"))]()
 
 
 def _copy(out: Path, partial: Path, schema: Any, tables: Iterator[Any], **options: Any) -> None:
     """Write tables as the row groups of a Parquet file, and remove what they were made of."""
     with (
-        rewriting(out, Path(f"{partial}.parquet")) as target,
+        replacing(out, Path(f"{partial}.parquet")) as target,
         require_pyarrow(out).parquet.ParquetWriter(target, schema, **options) as writer,
     ):
         for table in tables:
