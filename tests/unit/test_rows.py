@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
-from pmeans.rows import Fields, Place, language_code, open_source, read_lines, texts_of
+from pmeans.rows import Fields, language_code, open_source, read_lines, texts_of
 from pmeans.rows import lines as lines_module
+from pmeans.rows.fields import Place
 
 
 def write(path, content):

@@ -6,15 +6,5 @@ a space a corpus needs. Memory does not grow with the input.
 """
 
 from pmeans.apply.jobs import EmbedOptions, PredictOptions, embed_to_file, predict_to_file
-from pmeans.apply.labelled import LabelledRows, read_adaptation, read_labelled, words_of_corpus
 
-__all__ = [
-    "EmbedOptions",
-    "LabelledRows",
-    "PredictOptions",
-    "embed_to_file",
-    "predict_to_file",
-    "read_adaptation",
-    "read_labelled",
-    "words_of_corpus",
-]
+__all__ = ["EmbedOptions", "PredictOptions", "embed_to_file", "predict_to_file"]

@@ -10,7 +10,8 @@ from typing import Any
 
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
-from pmeans.rows import Block, Place, Source, language_code, read_lines
+from pmeans.rows import Source, language_code, read_lines
+from pmeans.rows.fields import Block, Place
 from pmeans.spaces.edit import count_words
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting

@@ -61,16 +61,9 @@ def embed(
     how = apply.EmbedOptions(
         lang, batch_size, normalize=normalize, n_threads=n_threads, dtype=dtype
     )
-    with job("embedding", source.size, out) as (target, report):
+    with job("embedding", source.size, out) as (to, report):
         state = apply.embed_to_file(
-            encoder,
-            source,
-            target,
-            how,
-            format=format_,
-            restart=restart,
-            report=report,
-            keep=(model,),
+            encoder, source, to, how, format=format_, restart=restart, report=report, keep=(model,)
         )
     say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
     if state.empty:

@@ -127,7 +127,7 @@ def convert(
 
     Numbers are never changed on the way, except by --dtype.
     """
-    from pmeans.apply import words_of_corpus
+    from pmeans.apply.labelled import words_of_corpus
     from pmeans.spaces import edit, readers
     from pmeans.spaces.readers.entries import Policy
 

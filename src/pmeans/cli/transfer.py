@@ -13,7 +13,7 @@ from pmeans.cli.console import job, progress, say, table
 from pmeans.cli.options import argument, examples, flag, group, option
 
 if TYPE_CHECKING:
-    from pmeans.apply import LabelledRows
+    from pmeans.apply.labelled import LabelledRows
     from pmeans.transfer import Evaluation, TransferClassifier
 
 app = group("Train a classifier in one language, and use it in others.")
@@ -61,9 +61,9 @@ def fit(
     calibrated on rows held out of them.
     """
     from pmeans import models
-    from pmeans.apply import read_labelled
-    from pmeans.apply.labelled import adaptation_file
-    from pmeans.rows import Fields, open_source, refuse_overwriting
+    from pmeans.apply.labelled import adaptation_file, read_labelled
+    from pmeans.rows import Fields, open_source
+    from pmeans.rows.partial import refuse_overwriting
     from pmeans.transfer import TransferClassifier
 
     encoder = models.load(model)
@@ -89,9 +89,9 @@ def fit(
     classifier.save(out)
     chosen = classifier.chosen
     say(f"{len(classifier.classes):,} classes learned from {chosen.rows:,} rows, in {out}.")
-    score = (
-        "" if chosen.score is None else f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
-    )
+    score = ""
+    if chosen.score is not None:
+        score = f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
     kept = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
     if chosen.powers is not None:
         kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
@@ -135,8 +135,9 @@ def predict(
     if a row is unsure, has no known word, or could not be read. After a crash, the same command
     goes on where it was.
     """
-    from pmeans import apply, rows
+    from pmeans import apply
     from pmeans.apply.labelled import adaptation_file
+    from pmeans.rows import Fields, open_source
     from pmeans.transfer import TransferClassifier
 
     classifier = TransferClassifier.load(folder)
@@ -144,22 +145,13 @@ def predict(
         classifier.unsure = unsure
     _adapt_to(classifier, adapt, lang)
     encoder = classifier.encoder
-    fields = rows.Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
-    source = rows.open_source(
-        file, fields, format=input_format, delimiter=delimiter, encoding=encoding
-    )
+    fields = Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
+    source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
     how = apply.PredictOptions(lang, separator=separator)
-    files = (adaptation_file(given, encoder)[0] for given in adapt or ())
-    with job("predicting", source.size, out) as (target, report):
+    keep = (str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ()))
+    with job("predicting", source.size, out) as (to, report):
         state = apply.predict_to_file(
-            classifier,
-            source,
-            target,
-            how,
-            format=format_,
-            restart=restart,
-            report=report,
-            keep=(str(folder), *files),
+            classifier, source, to, how, format=format_, restart=restart, report=report, keep=keep
         )
     where = "" if out == "-" else f" in {out}"
     say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
@@ -186,7 +178,7 @@ def evaluate(
     as_json: OneJson = False,
 ) -> None:
     """Compare predictions with the labels of a file, class by class."""
-    from pmeans.apply import read_labelled
+    from pmeans.apply.labelled import read_labelled
     from pmeans.rows import Fields, open_source
     from pmeans.transfer import TransferClassifier
 
@@ -304,9 +296,9 @@ def classify(
 
 
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:
-    from pmeans.apply import read_adaptation
+    from pmeans.apply.labelled import read_adaptation
 
-    for given in files or []:
+    for given in files or ():
         texts, code = read_adaptation(given, classifier.encoder, lang)
         classifier.adapt(texts, lang=code)
         say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")

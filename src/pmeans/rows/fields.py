@@ -211,15 +211,9 @@ class Fields:
         place: Place,
         where: str,
     ) -> Block:
-        """Make a block, each row of it checked.
+        """Make a block of `values` and of the rest that it has, each row of it checked.
 
-        Args:
-            values: Texts, languages and labels by argument, as from `values`.
-            names: The columns of ``cells``, which are used if whole rows are wanted.
-            cells: All cells of the rows.
-            lines: Number of the line that each row ends with.
-            place: After the last row.
-            where: Begins a message, before the number.
+        ``where`` begins a message, before the number of a line.
         """
         texts, langs = list(values["text"]), list(values.get("lang_column", ()))
         if langs or set(map(type, texts)) != {str}:

@@ -48,10 +48,9 @@ class Index:
         if self.texts is None:
             return {}
         wanted, found, count = set(rows), {}, 0
-        for text in texts_of(self.texts):
-            if count in wanted:
-                found[count] = text or ""
-            count += 1
+        for count, text in enumerate(texts_of(self.texts), 1):
+            if count - 1 in wanted:
+                found[count - 1] = text or ""
         if count != self.rows.shape[0]:
             raise FormatError(
                 f"there are {count:,} texts for the {self.rows.shape[0]:,} rows of "
