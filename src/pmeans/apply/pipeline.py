@@ -167,17 +167,15 @@ def _run(job: Job, state: State, write: Callable[[Any, State], None]) -> None:
     """Work on block after block; what is written next, and the state after it, go to ``write``."""
     blocks = _ahead(job.source.blocks(state, job.options.batch_size))
     with contextlib.closing(blocks), ThreadPoolExecutor(1) as writing:
-        pending: Future[None] | None = None
+        pending: Future[None] = writing.submit(lambda: None)
         for block in blocks:
             payload, changes = job.work(block, state)
-            if pending is not None:
-                pending.result()
+            pending.result()
             skipped = state.skipped + block.texts.count(None)
             place = dataclasses.asdict(block.place)
             state = dataclasses.replace(state, **place, skipped=skipped, **changes)
             pending = writing.submit(write, payload, state)
-        if pending is not None:
-            pending.result()
+        pending.result()
 
 
 def _ahead(items: Iterator[_T], n: int = 2) -> Generator[_T, None, None]:

@@ -54,7 +54,7 @@ class Partial:
     """An unfinished output, open and locked."""
 
     def __init__(self, out: Path, file: IO[bytes], identity: dict[str, Any]) -> None:
-        self.out, self.file, self.path = out, file, partial_path(out)
+        self.file, self.path = file, partial_path(out)
         self.saved = State()
         self._identity = identity
         self._journal = Path(f"{self.path}.json")
