@@ -100,11 +100,7 @@ class Alignment:
         return weights
 
     def extended(
-        self,
-        encoder: Encoder,
-        pairs: Mapping[str, Iterable[tuple[str, str]]],
-        pivot: str,
-        fit: Fit,
+        self, encoder: Encoder, pairs: Mapping[str, Iterable[tuple[str, str]]], pivot: str, fit: Fit
     ) -> Alignment:
         """Return an alignment with more maps; `PowerMeanEncoder.fit_alignment` says more."""
         if pivot != self.pivot:

@@ -82,11 +82,7 @@ class WordSpace:
 
     @classmethod
     def from_words(
-        cls,
-        name: str,
-        words: Mapping[str, Sequence[str]],
-        matrix: npt.ArrayLike,
-        **rest: object,
+        cls, name: str, words: Mapping[str, Sequence[str]], matrix: npt.ArrayLike, **rest: object
     ) -> WordSpace:
         """Make a space from lists of words.
 

@@ -32,13 +32,7 @@ from pmeans.transfer import storage
 from pmeans.transfer.calibration import probabilities
 from pmeans.transfer.examples import Examples
 from pmeans.transfer.explain import Explanation, explain, position
-from pmeans.transfer.labels import (
-    Label,
-    read_labels,
-    read_languages,
-    read_targets,
-    read_texts,
-)
+from pmeans.transfer.labels import Label, read_labels, read_languages, read_targets, read_texts
 from pmeans.transfer.scores import Evaluation, evaluation
 from pmeans.transfer.selection import learn
 from pmeans.transfer.storage import Chosen, Fitted

@@ -125,10 +125,7 @@ def _by_class(
 
 
 def _confusion(
-    labels: Sequence[str],
-    classes: Sequence[str],
-    gold: Sequence[Any],
-    predicted: Sequence[Any],
+    labels: Sequence[str], classes: Sequence[str], gold: Sequence[Any], predicted: Sequence[Any]
 ) -> Ints:
     row = {label: i for i, label in enumerate(labels)}
     column = {label: i for i, label in enumerate([*classes, None])}
