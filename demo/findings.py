@@ -18,8 +18,7 @@ import numpy as np
 
 from pmeans import PowerMeanEncoder, TransferClassifier
 from pmeans.transfer import Evaluation
-from pmeans.transfer.explain import Explanation, explain
-from pmeans.transfer.explain_words import most_telling
+from pmeans.transfer.explain import Explanation, explain, most_telling
 from pmeans.types import Floats
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}

@@ -29,14 +29,12 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
-from pmeans.transfer.calibration import probabilities
-from pmeans.transfer.examples import Examples
 from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.labels import Label, read_labels, read_languages, read_targets, read_texts
-from pmeans.transfer.scores import Evaluation, evaluation
-from pmeans.transfer.selection import learn
+from pmeans.transfer.linear import probabilities
+from pmeans.transfer.scores import Evaluation, UnknownWordsWarning, WordCount, evaluation
+from pmeans.transfer.selection import Examples, learn
 from pmeans.transfer.storage import Chosen, Fitted
-from pmeans.transfer.words import UnknownWordsWarning, WordCount
 from pmeans.types import Floats, Progress
 from pmeans.znorm import Moments, side_by_side
 

@@ -16,13 +16,18 @@ which adds up to M because M(s·x) = s·M(x); the second is their limit. Means s
 moved into the constant they would leave every word with a push that any other word has too.
 A part that knows no word of the sentence is zero after the z-norm, and gives nothing to anyone.
 
+`most_telling` is what a classifier has learned, in brief: each word is encoded as a sentence of its
+own. That is no sentence it was trained on, so the numbers are large, but their order shows what it
+listens to, in any language it covers.
+
 Words and constant add up to the decision: `tests/property/test_explain_sums.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,6 +36,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, did_you_mean
+from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
 from pmeans.types import Array, Floats, Root, TokenBatch
 
@@ -40,6 +46,9 @@ CANCELLED = 0.05
 """Where |Σ xᵖ| is at most this share of Σ |xᵖ|, all words share a column alike: Euler's shares
 would be large numbers of either sign for a column near 0. `benchmarks/explain.py` compares
 thresholds with what happens when a word is left out."""
+
+COMMONEST = 20_000
+"""How many words are tried. Spaces list their words by frequency, nearly all of them."""
 
 
 @dataclass(frozen=True)
@@ -280,3 +289,54 @@ def _shares(vectors: Floats, p: float, values: Floats, means: Doubles) -> Double
 def _printable(text: str) -> str:
     # A control character of the text must not steer the terminal.
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def most_telling(
+    encoder: PowerMeanEncoder,
+    weights: Floats,
+    bias: Floats,
+    classes: Sequence[str],
+    *,
+    lang: str,
+    k: int = 10,
+) -> dict[str, list[tuple[str, float]]]:
+    """Return the words that by themselves push most towards each class.
+
+    Args:
+        encoder: Makes the classifier's rows, z-norm and alignment included.
+        weights: (n_classes, dim).
+        bias: (n_classes,).
+        classes: Names of the classes, at least two.
+        lang: Language of the words.
+        k: How many words a class at most.
+
+    Returns:
+        For each class words and how far they put it ahead of the best other class, best first.
+        Of the commonest words that every space knows, those that the class wins; a class may
+        have none.
+    """
+    check_classifier(weights, bias, classes, encoder.dim)
+    words = list(islice(_known_to_all(encoder, lang), COMMONEST))
+    blocks = encoder.encode_batches(words, lang=lang)
+    decisions = np.concatenate(
+        [np.empty((0, len(classes)), np.float32), *(rows @ weights.T + bias for rows in blocks)]
+    )
+    winner = decisions.argmax(axis=1)
+    best = np.partition(decisions, -2, axis=1)
+    margin = best[:, -1] - best[:, -2]
+    telling = {}
+    for c, name in enumerate(classes):
+        won = np.flatnonzero(winner == c)
+        first = won[np.argsort(-margin[won], kind="stable")[:k]]
+        telling[name] = [(words[i], float(margin[i])) for i in first]
+    return telling
+
+
+def _known_to_all(encoder: PowerMeanEncoder, lang: str) -> Iterator[str]:
+    """Iterate over words of letters that every space has a row for, in the first one's order."""
+    spaces, tokenizer = list(encoder.spaces.values()), encoder.recipe.tokenizer
+    listed = (word for word in spaces[0].words(lang) if any(map(str.isalpha, word)))
+    whole = (word for word in listed if tokenize(word, tokenizer, lang) == [word])
+    for words, _ in chunks(whole, lang, CHUNK):
+        known = np.all([space.find(words, lang) >= 0 for space in spaces], axis=0)
+        yield from (word for word, is_known in zip(words, known, strict=True) if is_known)

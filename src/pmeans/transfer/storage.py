@@ -27,12 +27,12 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
 from pmeans.tensors import map_tensors, write_tensors
-from pmeans.transfer.examples import Criterion
 from pmeans.transfer.linear import Method
 from pmeans.types import Array, Floats
 from pmeans.znorm import Statistics, ZNorm
 
 Scaling = Literal["none", "standard"]
+Criterion = Literal["accuracy", "macro-f1", "average-precision"]
 _NAMES, _ARRAYS, _ENCODER = "classifier.json", "classifier.safetensors", "encoder"
 _ADAPTED = "adapted.safetensors"
 _VERSION = 1

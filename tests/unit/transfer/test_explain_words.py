@@ -7,8 +7,8 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
-from pmeans.transfer import explain_words
-from pmeans.transfer.explain_words import most_telling
+from pmeans.transfer import explain
+from pmeans.transfer.explain import most_telling
 
 WORDS = {"fine": 2.0, "bad": -3.0, "!": 9.0, "good": 4.0, "don't": 8.0, "so": 0.5, "rare": 7.0}
 CLASSIFIER = np.float32([[1], [-1]]), np.zeros(2, np.float32), ("yes", "no")
@@ -47,7 +47,7 @@ def test_every_space_must_know_the_word():
 
 
 def test_only_the_commonest_words_are_tried(monkeypatch):
-    monkeypatch.setattr(explain_words, "COMMONEST", 2)
+    monkeypatch.setattr(explain, "COMMONEST", 2)
     found = most_telling(encoder("first"), *CLASSIFIER, lang="en")
     assert found == {"yes": [("fine", 4)], "no": [("bad", 6)]}
 

@@ -5,9 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pmeans.errors import InputError
-from pmeans.transfer import examples, linear
-from pmeans.transfer.calibration import calibrated, platt, probabilities, temperature
-from pmeans.transfer.linear import Linear
+from pmeans.transfer import linear, selection
+from pmeans.transfer.linear import Linear, calibrated, platt, probabilities, temperature
 
 
 def problem(n=300, dim=6, n_classes=3, seed=0, noise=1.0):
@@ -120,7 +119,7 @@ def test_calibration_never_turns_a_label_round():
 
 
 def dealt(y, **options):
-    return examples.folds(np.array(y), np.random.default_rng(0), **options)
+    return selection.folds(np.array(y), np.random.default_rng(0), **options)
 
 
 def test_the_only_row_of_a_class_is_never_held_out():
@@ -132,14 +131,14 @@ def test_the_only_row_of_a_class_is_never_held_out():
 
 def test_a_sample_has_all_classes_by_their_shares():
     y = np.repeat([0, 1], [9000, 1000])
-    got = examples.sample(examples.Examples(np.zeros((10000, 1), np.float32), y, 2, False),
+    got = selection.sample(selection.Examples(np.zeros((10000, 1), np.float32), y, 2, False),
                       np.random.default_rng(0))  # fmt: skip
     assert np.bincount(got.y).tolist() == [1800, 200]
 
 
 def test_a_sample_of_thousands_of_classes_has_all_rows_of_some():
     y = np.repeat(np.arange(1000), 5)
-    got = examples.sample(examples.Examples(np.zeros((5000, 1), np.float32), y, 1000, False),
+    got = selection.sample(selection.Examples(np.zeros((5000, 1), np.float32), y, 1000, False),
                       np.random.default_rng(0))  # fmt: skip
     assert got.n_classes == 400
     assert set(np.bincount(got.y).tolist()) == {5}

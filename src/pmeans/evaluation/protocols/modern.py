@@ -107,7 +107,7 @@ def _fit(x: Array, labels: Array, dataset: Dataset, threads: int) -> tuple[Any, 
 
 def _transfer(job: Job, view: View, part: TaskPart, rows: Array) -> tuple[Predict, float]:
     from pmeans.transfer import TransferClassifier
-    from pmeans.transfer.words import UnknownWordsWarning
+    from pmeans.transfer.scores import UnknownWordsWarning
 
     dataset, adapt = job.dataset, job.settings.adapt
     train = dataset.rows[job.train_lang][part]
