@@ -137,7 +137,7 @@ def test_the_last_line_before_an_archives_damage_is_not_trusted(tmp_path):
     for end in range(len(packed) // 2, len(packed) // 2 + 20):
         path.write_bytes(packed[:end])
         tally = Tally(path, SKIP, "line")
-        entries = text.read_lines(path, tally, 2000)
+        entries = text.read_lines(tally, 2000)
         expected = [float(f"0.{value}") for value in values[: len(entries)]]
         np.testing.assert_array_equal(entries.matrix[:, 0], np.array(expected, np.float32))
         assert tally.counts == {"truncated": 1, "blank": 0}

@@ -56,7 +56,7 @@ def _block(
 def word_table(words: list[str] | list[bytes], start: int = 0) -> WordTable:
     """Make the table of one language's words, in row order; they must be distinct."""
     encoded = [word if isinstance(word, bytes) else word.encode("utf-8") for word in words]
-    return table_of(*_joined(encoded), start)
+    return table_of(*joined(encoded), start)
 
 
 def table_of(words: Bytes, offsets: Ints, start: int = 0) -> WordTable:
@@ -83,9 +83,9 @@ def _seconds(hashes: npt.NDArray[np.uint64], lengths: Ints) -> npt.NDArray[np.ui
 def find(table: WordTable, words: Sequence[str]) -> Ints:
     """Return each word's number within the table, or -1: the native core's loop in NumPy."""
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
-    joined, offsets = _joined(spelled)
+    together, offsets = joined(spelled)
     lengths = np.diff(offsets)
-    hashes = hash_words(joined, offsets)
+    hashes = hash_words(together, offsets)
     seconds = _seconds(hashes, lengths)
     found = np.full(len(words), -1, dtype=np.int64)
     bits = len(table.slots).bit_length() - 1
@@ -114,7 +114,8 @@ def find_rows(table: WordTable, words: Sequence[str], case: Case) -> Ints:
     return np.where(found >= 0, found + table.start, -1)
 
 
-def _joined(words: list[bytes]) -> tuple[Bytes, Ints]:
+def joined(words: list[bytes]) -> tuple[Bytes, Ints]:
+    """Return all words one after the other, (n_bytes,), and their borders, (n_words + 1,)."""
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.frombuffer(b"".join(words), dtype=np.uint8), offsets

@@ -18,6 +18,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from pmeans.kernels.index import joined
 from pmeans.types import Bytes, Floats, Ints
 
 Parsed = tuple[Bytes, Ints, Floats, Bytes]
@@ -52,13 +53,7 @@ def parse_lines(data: Bytes, dim: int, n_threads: int) -> Parsed:
         if row is not None:
             words.append(word)
             rows.append(row)
-    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-    return (
-        np.frombuffer(b"".join(words), dtype=np.uint8),
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.array(rows, dtype=np.float32).reshape(len(rows), dim),
-        status,
-    )
+    return *joined(words), np.array(rows, dtype=np.float32).reshape(len(rows), dim), status
 
 
 def parse_line(line: bytes, dim: int) -> tuple[LineStatus, bytes, Floats | None]:

@@ -1,9 +1,9 @@
 """Readers of foreign vector formats, one file each, and the choice between them.
 
-All readers have the arguments of `read_space`, and one contract
-(``tests/contracts/test_reader_contract.py``):
-numbers and words are taken as they stand, never normalised or lower-cased, and what cannot be
-used is refused or counted, as the `pmeans.spaces.readers.entries.Policy` says.
+All readers make a space of ``tally.path``, with one contract
+(``tests/contracts/test_reader_contract.py``): numbers and words are taken as they stand, never
+normalised or lower-cased, and what cannot be used is refused or counted, as the
+`pmeans.spaces.readers.entries.Policy` says.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from pmeans.errors import FormatError, InputError, did_you_mean
-from pmeans.spaces.readers.entries import STRICT, Policy, ReadReport
+from pmeans.spaces.readers.entries import NO_LIMIT, STRICT, Policy, ReadReport, Tally
 from pmeans.spaces.readers.fasttext_binary import MAGIC, read_fasttext_binary
-from pmeans.spaces.readers.mapped import SUFFIX, read_mapped
 from pmeans.spaces.readers.model2vec import read_model2vec
 from pmeans.spaces.readers.npy_words import read_npy_words
-from pmeans.spaces.readers.text import HEADER, layout_of, read_text
+from pmeans.spaces.readers.text import HEADER, SUFFIX, layout_of, read_mapped, read_text
 from pmeans.spaces.readers.word2vec_binary import read_word2vec_binary
 from pmeans.spaces.space import WordSpace
 from pmeans.streams import open_stream
@@ -26,7 +25,8 @@ from pmeans.types import Case
 
 __all__ = ["FORMATS", "detect_format", "read_space"]
 
-Reader = Callable[..., tuple[WordSpace, ReadReport]]
+Reader = Callable[[Tally, str, str, int], WordSpace]
+"""Of the file, its name as a space, the language, and how many words to keep at most."""
 
 FORMATS: dict[str, Reader] = {
     "text": read_text,
@@ -36,6 +36,7 @@ FORMATS: dict[str, Reader] = {
     "model2vec": read_model2vec,
     "npy": read_npy_words,
 }
+_UNITS = {"text": "line", "mapped": "line", "model2vec": "token"}
 _HEAD = 1 << 20
 _ENDINGS = (".gz", ".bz2", ".xz", ".zip", ".txt", ".vec", ".bin", ".npy", ".f16", ".f32")
 
@@ -73,10 +74,11 @@ def read_space(
             f"no vector format {format!r}.{did_you_mean(format, FORMATS)} "
             f"There are {', '.join(FORMATS)}."
         )
-    space, report = FORMATS[format](
-        path, name=name or name_of(path), lang=lang, policy=policy, limit=limit
-    )
-    return (space if case is None else replace(space, case=case)), report
+    if limit is not None and limit < 1:
+        raise InputError(f"limit must be at least 1 word, not {limit}.")
+    tally = Tally(path, policy, _UNITS.get(format, "word"))
+    space = FORMATS[format](tally, name or name_of(path), lang, limit or NO_LIMIT)
+    return (space if case is None else replace(space, case=case)), tally.report(len(space))
 
 
 def detect_format(path: str | Path) -> str:

@@ -24,6 +24,7 @@ from pmeans.types import Array, Bytes, Case, Ints, WordTable
 
 Problem = Literal["malformed", "nonfinite", "bad_utf8", "truncated", "duplicates"]
 Action = Literal["fail", "skip"]
+NO_LIMIT = 1 << 62
 _N_EXAMPLES = 5
 _CASE_SAMPLE = 100_000
 _CHECKED_AT_ONCE = 1 << 22
@@ -134,10 +135,7 @@ class Entries:
     @classmethod
     def of(cls, words: list[bytes], matrix: Array) -> Entries:
         """Make entries of listed words that stand in the file in this order."""
-        lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        joined = np.frombuffer(b"".join(words), dtype=np.uint8)
-        return cls(joined, offsets, matrix, np.arange(1, len(words) + 1))
+        return cls(*index.joined(words), matrix, np.arange(1, len(words) + 1))
 
     def __len__(self) -> int:
         return len(self.places)
@@ -308,25 +306,23 @@ def distinct(entries: Entries, tally: Tally) -> Entries:
 
 def make_space(
     entries: Entries, tally: Tally, name: str, lang: str, subwords: Subwords | None = None
-) -> tuple[WordSpace, ReadReport]:
+) -> WordSpace:
     """Make a space of one language, of what is left of a file."""
     entries = distinct(entries, tally)
     table = index.table_of(entries.words, entries.offsets)
-    space, report = make_multilingual(entries.matrix, {lang: table}, tally, name)
-    return replace(space, subwords=subwords), report
+    return replace(make_multilingual(entries.matrix, {lang: table}, tally, name), subwords=subwords)
 
 
 def make_multilingual(
     matrix: Array, tables: dict[str, WordTable], tally: Tally, name: str
-) -> tuple[WordSpace, ReadReport]:
-    """Make a space whose rows lie language by language, and the report on its file."""
+) -> WordSpace:
+    """Make a space whose rows lie language by language."""
     for lang in tables:
         if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", lang):
             raise InputError(f"{lang!r} is no language code such as 'en', or 'mul' for several.")
     if not len(matrix):
         raise FormatError(f"{tally.path}: no usable word vector in it. {tally.report(0)}")
-    space = WordSpace(name, matrix, tables, case_of(tables), source=tally.path.name)
-    return space, tally.report(len(matrix))
+    return WordSpace(name, matrix, tables, case_of(tables), source=tally.path.name)
 
 
 def case_of(tables: dict[str, WordTable]) -> Case:
@@ -344,12 +340,3 @@ def case_of(tables: dict[str, WordTable]) -> Case:
             n += 1
             n_upper += word != word.lower()
     return "lower" if n_upper * 1000 < n else "cased"
-
-
-def checked_limit(limit: int | None) -> int:
-    """Return the number of entries to keep at most."""
-    if limit is None:
-        return 1 << 62
-    if limit < 1:
-        raise InputError(f"limit must be at least 1 word, not {limit}.")
-    return limit

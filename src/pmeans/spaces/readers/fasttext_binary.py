@@ -25,17 +25,7 @@ import numpy as np
 
 from pmeans.errors import FormatError
 from pmeans.kernels import LONGEST_NGRAM
-from pmeans.spaces.readers.entries import (
-    STRICT,
-    Entries,
-    Policy,
-    ReadReport,
-    Tally,
-    checked_limit,
-    make_space,
-    nonfinite_rows,
-    usable,
-)
+from pmeans.spaces.readers.entries import Entries, Tally, make_space, nonfinite_rows, usable
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import LARGEST_DIM
 from pmeans.streams import Stream, open_stream
@@ -64,20 +54,17 @@ class _Model:
     n_labels: int
 
 
-def read_fasttext_binary(
-    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
-) -> tuple[WordSpace, ReadReport]:
+def read_fasttext_binary(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
     """Read a fastText model with its subwords.
 
     A model that is cut short is always refused: the n-gram rows, at its end, are part of every
     vector. So is a quantised one (``.ftz``). Labels of a supervised model are no words.
     """
-    tally = Tally(path, policy, "word")
-    with open_stream(path) as stream:
+    with open_stream(tally.path) as stream:
         source = _Source(stream, tally.path)
         model = _read_model(source)
         n_words = len(model.words)
-        words = model.words[: checked_limit(limit)]
+        words = model.words[:limit]
         matrix = source.floats(len(words), model.dim)
         source.skip((n_words - len(words)) * 4 * model.dim)
         subwords = None
@@ -85,8 +72,8 @@ def read_fasttext_binary(
             ngrams = source.floats(model.n_buckets, model.dim)
             for row in nonfinite_rows(ngrams):
                 raise FormatError(
-                    f"{path}: n-gram row {row} is nan or infinite, and every unknown word could "
-                    "be made of it. Read the model's .vec file instead."
+                    f"{tally.path}: n-gram row {row} is nan or infinite, and every unknown word "
+                    "could be made of it. Read the model's .vec file instead."
                 )
             compose_known(words, matrix, ngrams, model.minn, model.maxn)
             subwords = Subwords(ngrams, model.minn, model.maxn)

@@ -22,28 +22,15 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.spaces.readers.entries import (
-    STRICT,
-    Entries,
-    Policy,
-    ReadReport,
-    Tally,
-    checked_limit,
-    make_space,
-    spelled,
-    usable,
-)
+from pmeans.spaces.readers.entries import Entries, Tally, make_space, spelled, usable
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors
 from pmeans.types import Array, Ints
 
 
-def read_model2vec(
-    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
-) -> tuple[WordSpace, ReadReport]:
+def read_model2vec(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
     """Read the word-like tokens of a model2vec folder."""
-    folder = Path(path)
-    tally = Tally(folder, policy, "token")
+    folder = tally.path
     _json(folder / "config.json")
     tensors, _ = map_tensors(folder / "model.safetensors")
     embeddings, mapping, weights = _checked(tensors, folder)
@@ -59,7 +46,7 @@ def read_model2vec(
     words: list[bytes] = []
     ids: list[int] = []
     for number in sorted({*tokens, *range(n_tokens)}):
-        if len(words) == checked_limit(limit):
+        if len(words) == limit:
             break
         tally.seen += 1
         word = word_of(tokens[number]) if number in tokens and number not in special else None

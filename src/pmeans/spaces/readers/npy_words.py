@@ -15,32 +15,19 @@ from typing import Literal
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.spaces.readers.entries import (
-    STRICT,
-    Entries,
-    Policy,
-    ReadReport,
-    Tally,
-    checked_limit,
-    make_space,
-    usable,
-)
+from pmeans.spaces.readers.entries import Entries, Tally, make_space, usable
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
 
 _LONGEST_HEADER = 1 << 10  # NumPy writes 118 bytes; Python chokes on deep nesting in more
 
 
-def read_npy_words(
-    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
-) -> tuple[WordSpace, ReadReport]:
+def read_npy_words(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
     """Map a matrix and read the list of its words."""
-    path = Path(path)
-    tally = Tally(path, policy, "word")
-    matrix = _mapped(path)
-    words = _words(words_path(path))
+    matrix = _mapped(tally.path)
+    words = _words(words_path(tally.path))
     n = min(len(words), len(matrix))
-    wanted = min(max(len(words), len(matrix)), checked_limit(limit))
+    wanted = min(max(len(words), len(matrix)), limit)
     if n < wanted:
         what = f"{len(words):,} words for {len(matrix):,} vectors"
         tally.found("truncated", n + 1, what, wanted - n)

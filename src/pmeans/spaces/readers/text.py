@@ -4,6 +4,9 @@ Each line is a word and its values, separated by spaces or tabs (`pmeans.kernels
 the exact rules). word2vec and fastText put a line ``n_words dim`` first; without one, the
 dimension is what most of the first lines have. The file streams through the parser in blocks,
 so it is never in memory as a whole, and may be compressed.
+
+Mapped cross-lingual vectors, as the paper's authors published them, are such a file with the words
+of several languages in one space, each with its language after it: ``house_en``, ``haus_de``.
 """
 
 from __future__ import annotations
@@ -12,24 +15,22 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from pmeans import kernels
 from pmeans.errors import FormatError
-from pmeans.kernels import LineStatus
+from pmeans.kernels import LineStatus, index
 from pmeans.kernels.parsing import NUMBER
 from pmeans.spaces.readers.entries import (
-    STRICT,
+    NO_LIMIT,
     Entries,
     Growing,
-    Policy,
     Problem,
-    ReadReport,
     Tally,
     bad_utf8,
-    checked_limit,
+    distinct,
+    make_multilingual,
     make_space,
     nonfinite,
     spelled,
@@ -37,10 +38,12 @@ from pmeans.spaces.readers.entries import (
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import LARGEST_DIM
 from pmeans.streams import Stream, open_stream
+from pmeans.types import WordTable
 
 _BLOCK = 32 << 20
 _SAMPLE = 50
 _NEWLINE = ord("\n")
+SUFFIX = re.compile(rb"(.+)_([a-z]{2,3})", re.DOTALL)
 HEADER = re.compile(rb"([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?")
 _PROBLEMS: dict[int, Problem] = {
     LineStatus.MALFORMED: "malformed",
@@ -49,15 +52,38 @@ _PROBLEMS: dict[int, Problem] = {
 }
 
 
-def read_text(
-    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
-) -> tuple[WordSpace, ReadReport]:
-    """Read a text file of word vectors, with or without a header.
+def read_text(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
+    """Read a text file of word vectors, with or without a header, up to ``limit`` good lines."""
+    return make_space(read_lines(tally, limit), tally, name, lang)
 
-    Stops after ``limit`` good lines.
+
+def read_mapped(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
+    """Read a text file whose words carry ``_en``, ``_de``, ... for their language.
+
+    The space is keyed by (language, word): rows are put together language by language, languages
+    and words both in the order of their first appearance. ``lang`` is not needed, and ``limit``
+    holds for each language.
     """
-    tally = Tally(path, policy, "line")
-    return make_space(read_lines(path, tally, checked_limit(limit)), tally, name, lang)
+    entries = distinct(read_lines(tally, NO_LIMIT), tally)
+    groups: dict[bytes, list[int]] = {}
+    stems: dict[bytes, list[bytes]] = {}
+    for i, word in enumerate(entries.listed()):
+        found = SUFFIX.fullmatch(word)
+        if not found:
+            what = f"the word {spelled(word)} has no language such as '_en' at its end"
+            tally.found("malformed", int(entries.places[i]), what)
+        elif len(groups.setdefault(found[2], [])) == limit:
+            tally.seen -= 1  # read, but beyond the limit
+        else:
+            groups[found[2]].append(i)
+            stems.setdefault(found[2], []).append(found[1])
+    order = [i for rows in groups.values() for i in rows]
+    tables: dict[str, WordTable] = {}
+    for code, words in stems.items():
+        start = sum(map(len, tables.values()))
+        tables[code.decode("ascii")] = index.word_table(words, start)
+    matrix = entries.take(np.array(order, dtype=np.int64)).matrix
+    return make_multilingual(matrix, tables, tally, name)
 
 
 @dataclass(frozen=True)
@@ -89,12 +115,12 @@ def _n_values(line: bytes) -> int:
     return n
 
 
-def read_lines(path: str | Path, tally: Tally, limit: int) -> Entries:
+def read_lines(tally: Tally, limit: int) -> Entries:
     """Read the good lines of a file, the first ``limit`` of them; duplicates are still there."""
     layout: Layout | None = None
     at = 1  # number of the next line
     cut_off = False
-    with open_stream(path) as stream:
+    with open_stream(tally.path) as stream:
         for block in _blocks(stream, tally):
             if layout is None:
                 first = bytes(block).split(b"\n", _SAMPLE)[:_SAMPLE]

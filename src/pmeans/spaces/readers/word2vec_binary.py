@@ -15,17 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.errors import FormatError
-from pmeans.spaces.readers.entries import (
-    STRICT,
-    Entries,
-    Growing,
-    Policy,
-    ReadReport,
-    Tally,
-    checked_limit,
-    make_space,
-    usable,
-)
+from pmeans.spaces.readers.entries import Entries, Growing, Tally, make_space, usable
 from pmeans.spaces.readers.text import HEADER
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import LARGEST_DIM
@@ -36,15 +26,12 @@ _BLOCK = 16 << 20
 _LONGEST_WORD = 1 << 16
 
 
-def read_word2vec_binary(
-    path: str | Path, *, name: str, lang: str, policy: Policy = STRICT, limit: int | None = None
-) -> tuple[WordSpace, ReadReport]:
+def read_word2vec_binary(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
     """Read a binary file of word2vec."""
-    tally = Tally(path, policy, "word")
-    with open_stream(path) as stream:
+    with open_stream(tally.path) as stream:
         announced, dim = _header(stream, tally.path)
         found = Growing(dim)
-        n = min(announced, checked_limit(limit))
+        n = min(announced, limit)
         while tally.seen < n:
             words, vectors = _read_block(stream, n - tally.seen, dim)
             if not words:
