@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pmeans.errors import ConfigError, StorageError, did_you_mean
+from pmeans.errors import ConfigError, did_you_mean
+from pmeans.files import reading
 
 T = TypeVar("T")
 
@@ -23,11 +24,8 @@ T = TypeVar("T")
 def read_toml(path: str | Path) -> dict[str, Any]:
     """Read a TOML file, with our errors for a missing or a malformed one."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+        with reading(path):
+            return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
 

@@ -95,15 +95,32 @@ def _told(error: BaseException, path: Path) -> BaseException:
     )
 
 
+@contextlib.contextmanager
+def reading(path: str | Path, what: str = "") -> Iterator[None]:
+    """Turn the system's errors about a file into ours; ``what`` says why it is needed."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except FileNotFoundError:
+        raise StorageError(f"no file {str(path)!r}{what}.") from None
+    except OSError as error:
+        why = error.strerror or str(error).rstrip(".")
+        raise StorageError(f"cannot read {str(path)!r}: {why}.") from error
+
+
 def sha256(path: str | Path) -> str:
     """Return the hash of a file's content, in hexadecimal."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+    with reading(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def size(n_bytes: int) -> str:
+    """Write a number of bytes for people."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.1f} {unit}"
+    return f"{n_bytes} bytes"
 
 
 def locked(path: Path) -> IO[bytes] | None:

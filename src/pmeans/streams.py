@@ -20,7 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from pmeans.errors import FormatError, StorageError
+from pmeans.errors import FormatError
+from pmeans.files import reading
 
 _STEP = 1 << 20
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
@@ -110,18 +111,14 @@ def open_stream(path: str | Path | io.BufferedReader) -> Iterator[Stream]:
     An open file, such as standard input, is read from where it stands, and stays open.
     """
     with contextlib.ExitStack() as stack:
-        try:
-            if isinstance(path, io.BufferedReader):
-                file, path = path, Path("-")
+        given = path
+        path = Path("-") if isinstance(given, io.BufferedReader) else Path(given)
+        with reading(path):
+            if isinstance(given, io.BufferedReader):
+                file = given
             else:
                 file = stack.enter_context(open(path, "rb"))
             magic = file.peek(10)[:10]  # a pipe cannot be read twice
-        except FileNotFoundError:
-            raise StorageError(f"no file {str(path)!r}.") from None
-        except OSError as error:
-            raise StorageError(
-                f"cannot read {str(path)!r}: {error.strerror or str(error).rstrip('.')}."
-            ) from error
         raw: Any
         if magic.startswith(b"\x1f\x8b\x08"):
             raw = stack.enter_context(gzip.GzipFile(fileobj=file))
@@ -130,7 +127,7 @@ def open_stream(path: str | Path | io.BufferedReader) -> Iterator[Stream]:
         elif magic.startswith(b"\xfd7zXZ\x00"):
             raw = stack.enter_context(lzma.LZMAFile(file))
         elif magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            raw = stack.enter_context(_member(file, Path(path)))
+            raw = stack.enter_context(_member(file, path))
         else:
             raw = file
         yield Stream(raw)

@@ -17,13 +17,13 @@ import math
 import mmap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.files import replacing
+from pmeans.errors import FormatError, InputError
+from pmeans.files import reading, replacing
 from pmeans.types import Array, Floats
 
 Precision = Literal["float32", "float16", "int8"]
@@ -67,16 +67,11 @@ def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[st
 
 def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Map a safetensors file: read-only arrays by name, and its metadata."""
-    try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            if size < 8:
-                raise FormatError(f"{path}: {size} bytes are too few for a safetensors file.")
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+    with reading(path), open(path, "rb") as file:
+        size = file.seek(0, 2)
+        if size < 8:
+            raise FormatError(f"{path}: {size} bytes are too few for a safetensors file.")
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     length = int.from_bytes(data[:8], "little")
     if length > min(size - 8, _LARGEST_HEADER):
         raise FormatError(f"{path}: not a safetensors file, or cut short.")
@@ -112,6 +107,13 @@ def file_of(array: Array) -> mmap.mmap | None:
     while isinstance(base, np.ndarray | memoryview):
         base = base.base if isinstance(base, np.ndarray) else base.obj
     return base if isinstance(base, mmap.mmap) else None
+
+
+def are_numbers(array: Array | None, shape: tuple[int, ...]) -> TypeGuard[Floats]:
+    """Whether a stored array has this shape, and finite float32 in it."""
+    if array is None or array.shape != shape or array.dtype != np.float32:
+        return False
+    return bool(np.isfinite(array).all())
 
 
 def decoded(matrix: Array, scale: Floats | None, which: slice | Array = slice(None)) -> Floats:

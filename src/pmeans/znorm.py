@@ -15,13 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, LanguageError
-from pmeans.tensors import map_tensors, write_tensors
+from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Scope
 
 SHARED = "*"
@@ -84,21 +83,12 @@ class ZNorm:
             lang = key.removeprefix("mean.")
             mean, std = tensors[key], tensors.get(f"std.{lang}")
             count = tensors.get(f"count.{lang}")
-            if not _are_numbers(mean, dim) or not _are_numbers(std, dim) or (std < 0).any():
+            if not are_numbers(mean, (dim,)) or not are_numbers(std, (dim,)) or (std < 0).any():
                 raise FormatError(f"{path}: statistics of {lang!r} do not fit {dim} columns.")
             if count is None or count.shape != (1,) or count.dtype != np.int64:
                 raise FormatError(f"{path}: statistics of {lang!r} have lost their count.")
             statistics[lang] = Statistics(mean, std, int(count[0]))
         return cls(scope, statistics)
-
-
-def _are_numbers(array: Array | None, dim: int) -> TypeGuard[Array]:
-    return (
-        array is not None
-        and array.shape == (dim,)
-        and array.dtype == np.float32
-        and bool(np.isfinite(array).all())
-    )
 
 
 class Moments:

@@ -95,11 +95,3 @@ def job(title: str, total: int | None, out: str) -> Iterator[tuple[Any, Any]]:
         return
     with resumable(), progress(title) as step:
         yield out, lambda state: step(state.offset, f"{state.rows:,} rows", total)
-
-
-def size(n_bytes: int) -> str:
-    """Write a number of bytes for people."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.1f} {unit}"
-    return f"{n_bytes} bytes"

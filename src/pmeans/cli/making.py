@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pmeans.cli.console import progress, resumable, say, size, table
+from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import DATA, argument, examples, flag, option
+from pmeans.files import size
 from pmeans.cli.spaces import Out, describe
 
 Data = Annotated[Path | None, option("DIR", "What {data} in the files stands for.", shown=DATA)]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pmeans.cli.console import progress, resumable, say, size, table
+from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import Data, Precision, argument, examples, flag, group, option
+from pmeans.files import size
 
 if TYPE_CHECKING:
     from pmeans.spaces.space import WordSpace

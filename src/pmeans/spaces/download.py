@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.files import locked, replacing
+from pmeans.files import locked, replacing, size
 from pmeans.spaces import catalogue
 from pmeans.spaces.catalogue import Entry
 from pmeans.spaces.http import Progress, Transfer, UselessError
@@ -120,10 +120,10 @@ def download(entry: Entry, folder: Path, progress: Progress | None = None) -> Pa
         raise
     except OSError as error:
         raise StorageError(f"could not write {str(partial)!r}: {error.strerror}.") from error
-    size = f"{'about ' if entry.approximate else ''}{_shown(entry.bytes)}"
-    resume = f" {_shown(kept)} of it are kept, and the same command goes on there." if kept else ""
+    whole = f"{'about ' if entry.approximate else ''}{size(entry.bytes)}"
+    resume = f" {size(kept)} of it are kept, and the same command goes on there." if kept else ""
     raise StorageError(
-        f"cannot download {entry.name!r} ({size if entry.bytes else 'size unknown'}). "
+        f"cannot download {entry.name!r} ({whole if entry.bytes else 'size unknown'}). "
         f"{' '.join(failures)}{resume} Without a network, get {entry.url[0]} elsewhere, "
         f"put it at {str(file)!r} and run the same command again."
     )
@@ -144,9 +144,9 @@ def _acceptance(entry: Entry, folder: Path) -> Progress:
 
 def _mismatch(entry: Entry, file: Path) -> str:
     """Return what tells a file from the one in the catalogue, or nothing."""
-    size = file.stat().st_size
-    if entry.bytes and not entry.approximate and size != entry.bytes:
-        return f"it has {size:,} bytes, expected {entry.bytes:,}"
+    n = file.stat().st_size
+    if entry.bytes and not entry.approximate and n != entry.bytes:
+        return f"it has {n:,} bytes, expected {entry.bytes:,}"
     for kind, expected in (("sha256", entry.sha256), ("md5", entry.md5)):
         if expected:
             with open(file, "rb") as content:
@@ -180,13 +180,6 @@ def _require_room(folder: Path, needed: int, name: str) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise StorageError(
-            f"{name!r} needs about {_shown(needed)} more in {str(folder)!r}, where {_shown(free)} "
+            f"{name!r} needs about {size(needed)} more in {str(folder)!r}, where {size(free)} "
             "are free. Make room, or set PMEANS_HOME to a folder on a larger disk."
         )
-
-
-def _shown(n: int) -> str:
-    for unit, size in (("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000)):
-        if n >= size:
-            return f"{n / size:.1f} {unit}"
-    return f"{n} bytes"

@@ -4,13 +4,14 @@ Numbers are written as float32, whatever the space stores, and reading the file 
 very same float32: text has the shortest decimals that do, binary has the bits. These formats
 know words and vectors only; subwords, case, source and licence stay behind.
 
-A word that a format cannot hold is found before anything is written.
+A word that a format cannot hold is found before anything is written. A file that is there is
+replaced when the new one is complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO
 
@@ -19,7 +20,7 @@ import numpy as np
 from pmeans.errors import FormatError, InputError
 from pmeans.files import replacing
 from pmeans.spaces.space import WordSpace
-from pmeans.types import Floats, WordTable
+from pmeans.types import Floats
 
 _ROWS = 4096  # decoded at a time
 
@@ -27,12 +28,9 @@ _ROWS = 4096  # decoded at a time
 def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: bool = False) -> None:
     """Write one line a word: the word, a space, its numbers with spaces between them.
 
-    Args:
-        space: What to write.
-        path: Where to; a file that is there is replaced when the new one is complete.
-        header: Begin with a line ``n_words dim``, as word2vec and fastText do; GloVe has none.
-        suffix: Append ``_en`` and the like to every word, as the paper's cross-lingual files do;
-            a space of several languages must.
+    A header is a line ``n_words dim``, as word2vec and fastText begin with; GloVe has none. A
+    suffix, ``_en`` and the like after every word, is what the paper's cross-lingual files have; a
+    space of several languages must.
     """
     _check(space, suffix, nowhere=b"\n", not_at_ends=b" \t\r")
     with replacing(path) as file:
@@ -44,13 +42,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
 
 
 def to_word2vec_binary(space: WordSpace, path: str | Path, suffix: bool = False) -> None:
-    """Write word2vec's binary format: ``n_words dim``, then words and little-endian float32.
-
-    Args:
-        space: What to write.
-        path: Where to; a file that is there is replaced when the new one is complete.
-        suffix: As in `to_text`.
-    """
+    """Write word2vec's binary format: ``n_words dim``, then words and little-endian float32."""
     _check(space, suffix, nowhere=b" \n")
     with replacing(path) as file:
         _write_header(file, space)
@@ -63,19 +55,13 @@ def _write_header(file: IO[bytes], space: WordSpace) -> None:
 
 
 def _entries(space: WordSpace, suffix: bool) -> Iterator[tuple[bytes, Floats]]:
-    ends = ((f"_{lang}".encode() if suffix else b"", t) for lang, t in space.tables.items())
-    words = chain.from_iterable(_words(table, end) for end, table in ends)
+    words = (
+        table.words[begin:end].tobytes() + (f"_{lang}".encode() if suffix else b"")
+        for lang, table in space.tables.items()
+        for begin, end in pairwise(table.offsets.tolist())
+    )
     chunks = (space.rows(slice(low, low + _ROWS)) for low in range(0, len(space), _ROWS))
     return zip(words, chain.from_iterable(chunks), strict=True)
-
-
-def _words(table: WordTable, end: bytes) -> Iterator[bytes]:
-    for i in range(len(table)):
-        yield _word(table, i) + end
-
-
-def _word(table: WordTable, i: int) -> bytes:
-    return table.words[table.offsets[i] : table.offsets[i + 1]].tobytes()
 
 
 def _check(space: WordSpace, suffix: bool, nowhere: bytes, not_at_ends: bytes = b"") -> None:

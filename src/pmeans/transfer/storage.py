@@ -20,13 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
-from pmeans.tensors import map_tensors, write_tensors
+from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.transfer.linear import Method
 from pmeans.types import Array, Floats
 from pmeans.znorm import Statistics, ZNorm
@@ -157,7 +155,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     n, dim = len(names.classes), encoder.dim
     shapes = {"weights": (n, dim), "bias": (n,), "prior": (n,), "centre": (dim,), "spread": (dim,)}
     for name, shape in shapes.items():
-        if not _is_sound(arrays.get(name), shape):
+        if not are_numbers(arrays.get(name), shape):
             raise FormatError(
                 f"{folder / _ARRAYS}: {name!r} does not fit {n} classes and {dim} columns. "
                 "The folder is damaged: fit the classifier again."
@@ -170,12 +168,3 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         **{name: arrays[name] for name in shapes},
     )
     return encoder, fitted, names.options
-
-
-def _is_sound(array: Array | None, shape: tuple[int, ...]) -> bool:
-    return (
-        array is not None
-        and array.shape == shape
-        and array.dtype == np.float32
-        and bool(np.isfinite(array).all())
-    )

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import FormatError, StorageError
+from pmeans.errors import FormatError
+from pmeans.files import reading
 from pmeans.spaces.readers.entries import Entries, Tally, make_space, spelled, usable
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors
@@ -147,11 +148,8 @@ _BYTES = _byte_alphabet()
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        loaded = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}; a model2vec folder has one.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+        with reading(path, "; a model2vec folder has one"):
+            loaded = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged JSON: {error}") from error
     if not isinstance(loaded, dict):

@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from pmeans.errors import FormatError, StorageError
+from pmeans.errors import FormatError
+from pmeans.files import reading
 from pmeans.spaces.readers.entries import Entries, Tally, make_space, usable
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
@@ -45,7 +46,7 @@ def words_path(path: Path) -> Path:
 def _mapped(path: Path) -> Array:
     """Map the matrix of a file. `numpy.load` would try pickles, archives and Python 2 as well."""
     try:
-        with open(path, "rb") as file:
+        with reading(path), open(path, "rb") as file:
             start = file.read(8)
             if not start.startswith(b"\x93NUMPY") or len(start) < 8:
                 raise FormatError(f"{path}: no .npy file.")
@@ -64,10 +65,6 @@ def _mapped(path: Path) -> Array:
                 raise ValueError(f"{n_bytes:,} bytes are announced")
             order: Literal["F", "C"] = "F" if by_column else "C"
             return np.ascontiguousarray(np.memmap(file, stored, "r", begin, shape, order))
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
     except FormatError:
         raise
     except (ValueError, SyntaxError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -75,12 +72,8 @@ def _mapped(path: Path) -> Array:
 
 
 def _words(path: Path) -> list[bytes]:
-    try:
+    with reading(path, ", which lists the words of the matrix"):
         lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
-        raise StorageError(f"no file {str(path)!r}, which lists the words of the matrix.") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix(b"\r") for line in lines]
