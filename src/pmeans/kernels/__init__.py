@@ -3,7 +3,8 @@
 Arrays and strings go in, arrays come out; nothing here knows of files, recipes or languages.
 Arguments are checked here, and the ids and offsets of a batch by the core, before anything is
 read through them. ``PMEANS_KERNELS`` in the environment, ``native`` or ``numpy``, chooses a core;
-`backend` says which one is at work.
+`backend` says which one is at work. ``n_threads`` is everywhere how many threads to use, all
+available ones if None.
 """
 
 from __future__ import annotations
@@ -18,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
-from pmeans.kernels.fit_checks import check_groups, check_rule
 from pmeans.kernels.machine import available_threads, empty_rows
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
-from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
+from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, check_groups, check_rule
 from pmeans.kernels.splitting import Splitting, split
 from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
 
@@ -102,10 +102,10 @@ def lookup(
         tables: For each space the words, how case is treated, and the id of the first composed
             row where unknown words are to be numbered and returned, or -1 to drop them.
         splitting: How text is cut into tokens.
-        n_threads: Threads to use; all available ones if None.
+        n_threads: Threads to use.
 
     Returns:
-        One batch a table.
+        One batch for each table.
     """
     texts = list(sentences)
     if set(map(type, texts)) - {str}:
@@ -146,7 +146,7 @@ def power_means(
         factor: See ``shift``.
         out: Where to write, (n_sentences, len(powers) * dim) float32; its columns may be a slice
             of a wider array.
-        n_threads: Threads to use; all available ones if None.
+        n_threads: Threads to use.
 
     Returns:
         (n_sentences, len(powers) * dim). A sentence without known words is a zero row, which
@@ -184,11 +184,8 @@ def map_rows(
 ) -> Floats:
     """Multiply rows by a matrix; each number of the result is summed in the order of its row.
 
-    Args:
-        rows: (n, n_in) float32; its columns may be a slice of a wider array.
-        matrix: (n_in, n_out) float32.
-        out: Where to write, (n, n_out) float32; may be ``rows``, or columns of a wider array.
-        n_threads: Threads to use; all available ones if None.
+    Rows are (n, n_in) float32, and their columns may be a slice of a wider array. The matrix is
+    (n_in, n_out) float32, ``out`` (n, n_out); it may be ``rows``, or columns of a wider array.
 
     Returns:
         (n, n_out). What float32 cannot hold is cut off at its largest number. A row depends on
@@ -227,12 +224,7 @@ def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def first_not_finite(matrix: Array, n_threads: int | None = None) -> int | None:
-    """Return the first row with NaN or infinity, or None.
-
-    Args:
-        matrix: (n, dim) float32, float16 or int8, row by row in memory; may be memory-mapped.
-        n_threads: Threads to use; all available ones if None.
-    """
+    """Return the first row of an (n, dim) matrix with NaN or infinity, or None."""
     _check_matrix(matrix)
     row = core.first_not_finite(matrix, _threads(n_threads))
     return row if row >= 0 else None
@@ -243,12 +235,8 @@ def compose(
 ) -> tuple[Floats, Ids]:
     """Make vectors for words from the vectors of their character n-grams, as fastText does.
 
-    Args:
-        words: Words that the space does not have.
-        ngrams: One row a hash bucket, (n_buckets, dim) float32.
-        minn: Length of the shortest n-gram, in characters.
-        maxn: Length of the longest.
-        n_threads: Threads to use; all available ones if None.
+    N-grams of ``minn`` to ``maxn`` characters have one row for each hash bucket, (n_buckets, dim)
+    float32.
 
     Returns:
         The vectors, (n_words, dim) float32, and how many n-grams each was made from, (n_words,);
@@ -270,10 +258,7 @@ def parse_lines(
 ) -> Parsed:
     """Parse the lines ``word v1 ... vdim`` of a vector file, as `pmeans.kernels.parsing` says.
 
-    Args:
-        data: Bytes of whole lines; the last one may lack its newline.
-        dim: Number of values on a line.
-        n_threads: Threads to use; all available ones if None.
+    The bytes are those of whole lines with ``dim`` values; the last one may lack its newline.
 
     Returns:
         Of the good lines the bytes of the words, (n_bytes,) uint8, their borders, (n + 1,) int64,
@@ -289,10 +274,7 @@ def train_classifiers(
 ) -> list[list[Fitted]]:
     """Train every classifier of every group, as `pmeans.kernels.softmax` says.
 
-    Args:
-        groups: Each is the work of one thread, so that many small ones keep all threads busy.
-        rule: How all of them are trained.
-        n_threads: Threads to use; all available ones if None.
+    Each group is the work of one thread, so that many small ones keep all threads busy.
 
     Returns:
         For each group its classifiers, in the order of its rates. They depend neither on the
@@ -315,15 +297,12 @@ def train_skipgram(
 ) -> None:
     """Train word vectors on some sentences, as `pmeans.kernels.skipgram` says.
 
-    Args:
-        job: The corpus and the settings.
-        inputs: The vectors, (n_rows, width) float32, changed in place.
-        outputs: What they are trained to predict, (n_words, width) float32, changed in place.
-        epoch: Which pass this is, from 0 on.
-        begin: First sentence.
-        end: The sentence after the last.
-        n_threads: Threads to use; all available ones if None. With one, the same arguments give
-            the same bits. More share both matrices without locks (Hogwild), and do not.
+    Inputs are the vectors, (n_rows, width) float32, outputs what they are trained to predict,
+    (n_words, width) float32. Both are changed in place. ``epoch`` counts passes from 0 on; ``end``
+    is the sentence after the last.
+
+    With one thread, the same arguments give the same bits. More share both matrices without locks
+    (Hogwild), and do not.
     """
     check_job(job, inputs, outputs, begin, end)
     core.train_skipgram(job, inputs, outputs, epoch, begin, end, _threads(n_threads))
@@ -332,11 +311,8 @@ def train_skipgram(
 def _threads(n_threads: int | None, n_rows: int = FEW + 1) -> int:
     if n_threads is None:
         return available_threads() if n_rows > FEW else 1
-    if (
-        isinstance(n_threads, int | np.integer)
-        and not isinstance(n_threads, bool)
-        and n_threads > 0
-    ):
+    whole = isinstance(n_threads, int | np.integer) and not isinstance(n_threads, bool)
+    if whole and n_threads > 0:
         return int(n_threads)
     raise InputError(f"n_threads must be a whole number, at least 1, not {n_threads!r:.40}.")
 

@@ -10,11 +10,14 @@ torch.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 
+from pmeans.errors import InputError
 from pmeans.types import Array, Floats, Ids
 
 Measure = Literal["accuracy", "macro-f1"]
@@ -91,6 +94,92 @@ class Fitted:
     bias: Floats
     score: float
     epochs: int
+
+
+_SHAPES = {
+    "x": ("float32", 2), "weights": ("float32", 2), "bias": ("float32", 1),
+    "labels": ("int32", 1), "train": ("int32", 1), "dev": ("int32", 1),
+}  # fmt: skip
+_LARGEST = 2**32 - 1
+
+
+def check_rule(rule: FitRule) -> None:
+    """Refuse a rule that no training can follow."""
+    for name in ("batch", "epochs_a_round", "max_epochs", "patience"):
+        value = getattr(rule, name)
+        if not isinstance(value, int) or not 1 <= value <= _LARGEST:
+            raise InputError(f"{name} must be a whole number from 1 on, not {value!r:.40}.")
+    if rule.loss not in ("sum", "mean"):
+        raise InputError(f"loss {rule.loss!r} is neither 'sum' nor 'mean'.")
+    if rule.measure not in ("accuracy", "macro-f1"):
+        raise InputError(f"measure {rule.measure!r} is neither 'accuracy' nor 'macro-f1'.")
+
+
+def check_groups(
+    groups: Sequence[FitGroup], first_not_finite: Callable[[Array], int | None]
+) -> None:
+    """Refuse groups with an array, an index, a label or a number that cannot be meant.
+
+    Every complaint names the group by its place. A matrix that many share is looked through once.
+    """
+    for i, group in enumerate(groups):
+        for wrong in chain(_wrong_arrays(group), _wrong_numbers(group)):
+            raise InputError(f"group {i}: {wrong}.")
+    seen: set[int] = set()
+    for i, group in enumerate(groups):
+        if id(group.x) not in seen and (row := first_not_finite(group.x)) is not None:
+            raise InputError(
+                f"group {i}: row {row} of x has NaN or infinity, on which nothing can be trained."
+            )
+        seen.add(id(group.x))
+
+
+def _wrong_arrays(group: FitGroup) -> Iterator[str]:
+    """Yield what is wrong with the arrays; what follows a complaint may rest on it."""
+    for name, (dtype, ndim) in _SHAPES.items():
+        array = getattr(group, name)
+        is_array = isinstance(array, np.ndarray)
+        if not is_array or array.dtype != dtype or array.ndim != ndim:
+            found = f"{array.shape} {array.dtype}" if is_array else type(array).__name__
+            yield f"{name} must be {dtype} with {ndim} dimension(s), not {found}"
+        if not array.flags.c_contiguous:
+            yield f"{name} must lie row by row in memory: np.ascontiguousarray it"
+    (n, dim), n_classes = group.x.shape, len(group.weights)
+    if dim < 1 or n_classes < 2:
+        yield f"{dim} features and {n_classes} classes; a classifier needs at least 1 and 2"
+    expected = {"labels": (n,), "weights": (n_classes, dim), "bias": (n_classes,)}
+    for name, shape in expected.items():
+        array = getattr(group, name)
+        if array.shape != shape:
+            of = f"x of {group.x.shape} and {n_classes} classes"
+            yield f"{name} is {array.shape}, expected {shape} for {of}"
+        if not np.isfinite(array).all():
+            yield f"the first {name} have NaN or infinity"
+    limits = {"labels": (n_classes, "classes"), "train": (n, "rows"), "dev": (n, "rows")}
+    for name, (limit, what) in limits.items():
+        array = getattr(group, name)
+        if not len(array) and name != "labels":
+            yield f"{name} has no row"
+        for wrong in array[(array < 0) | (array >= limit)][:1]:
+            yield f"{name} names {wrong}; there are {limit} {what}, from 0 on"
+
+
+def _wrong_numbers(group: FitGroup) -> Iterator[str]:
+    for name in ("seed", "drawn"):
+        value = getattr(group, name)
+        if not isinstance(value, int) or not 0 <= value <= _LARGEST:
+            yield f"{name} must be a whole number from 0 to {_LARGEST}, not {value!r:.40}"
+    for name in ("rates", "l2"):
+        values = getattr(group, name)
+        if not isinstance(values, tuple) or not all(isinstance(v, int | float) for v in values):
+            yield f"{name} must be a tuple of numbers, not {values!r:.60}"
+    rates, l2 = group.rates, group.l2
+    if len(rates) != len(l2):
+        yield f"{len(rates)} rates and {len(l2)} l2; each classifier has one of both"
+    if not all(0 < rate < np.inf for rate in rates):
+        yield f"rates must be positive and finite, not {rates}"
+    if not all(0 <= each < np.inf for each in l2):
+        yield f"l2 must be finite and not negative, not {l2}"
 
 
 def train_group(group: FitGroup, rule: FitRule) -> list[Fitted]:
