@@ -88,12 +88,8 @@ class Alignment:
     def fold(self, weights: Floats, lang: str) -> Floats:
         """Fold a map into a linear classifier, so that it takes rows without the map.
 
-        Args:
-            weights: Of a classifier trained on mapped rows, (n_classes, dim).
-            lang: Language of the rows it is to take.
-
-        Returns:
-            Its weights for that language, (n_classes, n_columns); the bias stays as it is.
+        From the weights of a classifier trained on mapped rows, (n_classes, dim), come those for
+        rows of a language, (n_classes, n_columns). The bias stays as it is.
         """
         for factor in reversed(self._factors(lang)):
             weights = weights @ factor.T

@@ -106,9 +106,7 @@ def to_pivot(sums: Products, fit: Fit) -> tuple[Floats, ...]:
 def canonical_pivot(sums: Mapping[str, Products], fit: Fit) -> Floats:
     """Return the pivot's map into canonical directions, (dim, rank).
 
-    Args:
-        sums: Of every language with the pivot.
-        fit: Its penalty counts once for each language.
+    The penalty counts once for each language.
     """
     for each in sums.values():
         each.check()

@@ -52,15 +52,10 @@ class Coverage:
     def enter(
         self, space: str, which: Array, batch: TokenBatch, kept: TokenBatch, made: Array, n: int
     ) -> None:
-        """Enter what a space knows of some sentences.
+        """Enter what a space of ``n`` words knows of the sentences at some places, (n_sentences,).
 
-        Args:
-            space: Its name.
-            which: The places of the sentences, (n_sentences,).
-            batch: Their words; unknown ones are numbered from ``n`` on.
-            kept: The same without those that have no vector.
-            made: Which of the batch's unknown words have one after all, (n_unknown_words,).
-            n: The number of words that the space has.
+        The batch has their words, unknown ones numbered from ``n`` on; ``kept`` lacks those that
+        have no vector. ``made`` says which unknown words have one after all, (n_unknown_words,).
         """
         self.known[self.spaces.index(space), which] = kept.known
         self.tokens[which] = batch.known

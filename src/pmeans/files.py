@@ -54,10 +54,8 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[IO[by
 def replacing_folder(folder: str | Path, marker: str, what: str) -> Iterator[Path]:
     """Give a temporary folder that takes the place of ``folder`` on success.
 
-    Args:
-        folder: Where it goes; what is there is replaced if it is one of its kind.
-        marker: A file that each folder of this kind holds: anything else is left alone.
-        what: The kind, for messages, such as ``"encoder"``.
+    What is there is replaced if it holds the marker, a file that each folder of this kind has;
+    anything else is left alone. ``what`` names the kind in messages, such as ``"encoder"``.
     """
     folder = Path(folder)
     if folder.exists() and not (folder / marker).is_file():
@@ -152,11 +150,8 @@ def locked(path: Path) -> IO[bytes] | None:
 def optional(module: str, extra: str, what: str, instead: str = "") -> Any:
     """Import a package that not everybody installs, or say how to get it.
 
-    Args:
-        module: What to import, such as ``"pyarrow.parquet"``; the top package is returned.
-        extra: The extra of pmeans that brings it.
-        what: What needs it, for the message: ``"approximate search"``.
-        instead: What one may do without it, as the end of a sentence.
+    Of ``"pyarrow.parquet"`` the top package is returned. ``extra`` is the extra of pmeans that
+    brings it, ``what`` needs it (``"approximate search"``), ``instead`` ends the message.
     """
     top = module.partition(".")[0]
     try:

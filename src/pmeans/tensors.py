@@ -130,11 +130,8 @@ def quantised(
 ) -> tuple[Array, Floats | None]:
     """Return a matrix in another precision, (n, dim), and for int8 the scale of its rows, (n,).
 
-    Args:
-        matrix: (n, dim) float32, float16 or int8.
-        scale: Of an int8 matrix, (n,).
-        precision: What to store it as.
-        place: Ends the message about a number that cannot be stored, given its row.
+    The matrix is float32, float16, or int8 with a scale. ``place`` ends the message about a number
+    that cannot be stored, given its row.
     """
     if precision not in get_args(Precision):
         raise InputError(f"unknown precision {precision!r}; take float32, float16 or int8.")

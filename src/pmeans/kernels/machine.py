@@ -30,11 +30,7 @@ _KEEPS = hasattr(mmap, "MADV_FREE") and hasattr(mmap, "MADV_HUGEPAGE")
 
 
 def available_threads(root: Path = Path("/")) -> int:
-    """Return the cores of the affinity mask, or fewer where a control group allows fewer.
-
-    Args:
-        root: Where ``proc`` and ``sys`` lie.
-    """
+    """Return the cores of the affinity mask, or fewer where a control group allows fewer."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on Linux

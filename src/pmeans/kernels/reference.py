@@ -76,15 +76,7 @@ def _principal(x: Doubles, p: float) -> Doubles:
 
 
 def map_row(row: Floats, matrix: Floats) -> Floats:
-    """Return a row times a matrix, in a stated order of summation.
-
-    Args:
-        row: (n_in,) float32.
-        matrix: (n_in, n_out) float32.
-
-    Returns:
-        (n_out,) float32.
-    """
+    """Return a row, (n_in,), times a matrix, (n_in, n_out), in a stated order of summation."""
     # SUM. ((x0 w0 + x1 w1) + x2 w2) + …, every operation rounded to float32. Where that overflows,
     # float64 does the same, and what float32 cannot hold is cut off at its largest number.
     for dtype in (np.float32, np.float64):

@@ -48,10 +48,8 @@ def limit(space: WordSpace, n: int) -> WordSpace:
 def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
     """Keep the words that these words are looked up as, and no others.
 
-    Args:
-        space: The space; its treatment of case is applied.
-        words: For each language that stays, the words that stay, in any order and however often;
-            those that the space does not have are passed over. Languages not named here go.
+    For each language that stays, these are the words that stay, in any order and however often;
+    those that the space does not have are passed over. Languages not named here go.
     """
     if not words:
         raise InputError(f"no language of {space.name!r} would stay; name at least one.")

@@ -56,12 +56,7 @@ def installed() -> list[Path]:
 
 
 def path_of(name: str, folder: Path | None = None) -> Path:
-    """Return the file of an installed space, or where it would be.
-
-    Args:
-        name: Letters, digits, ``.``, ``_`` and ``-``.
-        folder: In place of `home`.
-    """
+    """Return the file of an installed space, or where it would be, in a folder or in `home`."""
     if not _NAME.fullmatch(name):
         raise InputError(
             f"{name!r} cannot name a word space: take letters, digits, '.', '_' and '-', "

@@ -23,12 +23,8 @@ def neighbours(
 ) -> list[tuple[str, str, float]]:
     """Return the ``k`` words with the largest cosine to a word, which is not among them.
 
-    Args:
-        space: Where to look.
-        word: A word of the space, or one that it composes from subwords.
-        lang: The word's language.
-        k: How many; fewer come where the space has fewer.
-        into: The only language to look in; all of them if None.
+    The word may be one that the space composes from subwords. ``into`` is the only language to look
+    in, all of them if None.
 
     Returns:
         (language, word, cosine), nearest first, the earlier row first where cosines are equal.

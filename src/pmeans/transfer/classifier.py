@@ -152,13 +152,9 @@ class TransferClassifier:
         lang: str | Iterable[str] | None = None,
         progress: Progress = lambda share, text: None,
     ) -> Self:
-        """Learn from labelled text.
+        """Learn from texts with a label each, or a collection of labels each.
 
-        Args:
-            texts: Texts; those without a known word are left out.
-            labels: A label for each, or a collection of labels for each.
-            lang: Language of all, or one for each.
-            progress: Told how far it is.
+        Texts without a known word are left out. ``lang`` is the language of all, or one for each.
         """
         given = read_texts(texts)
         all_labels = read_labels(labels, len(given))
@@ -266,10 +262,7 @@ class TransferClassifier:
     ) -> Predictions:
         """Return labels with their probabilities, and which texts have no known word.
 
-        Args:
-            texts: What to classify.
-            lang: Language of all, or one for each.
-            words: Counts known and unknown words, if given; instead of `predict`'s warning.
+        Known and unknown words are counted in ``words``, instead of `predict`'s warning.
         """
         labels: list[Any] = []
         sure: list[Any] = []
@@ -288,11 +281,8 @@ class TransferClassifier:
     ) -> Explanation:
         """Divide the decision about one text among its words.
 
-        Args:
-            text: The text.
-            lang: Its language.
-            label: The class to explain; None takes the one that is predicted. If texts may have
-                several labels it must be given, and is explained against a class "not it".
+        The label is the class to explain; None takes the one that is predicted. If texts may have
+        several labels it must be given, and is explained against a class "not it".
         """
         code = self.encoder.language(lang)
         classes, (weights, bias) = self.classes, self.weights_for(code)

@@ -105,8 +105,7 @@ class Explanation:
     def as_text(self, width: int = 80) -> str:
         """Return a line for the decision and one with a bar for each word, in order.
 
-        Args:
-            width: Columns of the terminal; below 40, lines are longer than it.
+        Where the terminal has less than 40 columns, lines are longer than its width.
         """
         words = [_printable(token.text) for token in self.tokens]
         room = max(width, 40) // 3
@@ -145,14 +144,9 @@ def explain(
 ) -> Explanation:
     """Divide a linear classifier's decision about one sentence among its words.
 
-    Args:
-        encoder: Makes the classifier's rows, z-norm and alignment included.
-        weights: (n_classes, dim).
-        bias: (n_classes,).
-        classes: Names of the classes, at least two.
-        sentence: The text.
-        lang: Its language.
-        label: The class to explain; None takes the one that is predicted.
+    The encoder makes the classifier's rows, z-norm and alignment included. Weights are (n_classes,
+    dim), the bias (n_classes,), with at least two classes. The label is the class to explain; None
+    takes the one that is predicted.
     """
     check_classifier(weights, bias, classes, encoder.dim)
     wanted = None if label is None else position(label, classes)
@@ -245,12 +239,8 @@ def _part_pushes(
 ) -> Doubles:
     """Return how far each known word pushes, (n_known,), over all columns of a part.
 
-    Args:
-        vectors: Of the known words, (n_known, dim).
-        powers: Of the part.
-        root: Of the recipe.
-        weights: Of the part's columns before the z-norm, (len(powers) * dim,).
-        means: What the z-norm subtracts from them, (len(powers) * dim,).
+    Vectors are (n_known, dim), weights those of the part's columns before the z-norm, and means
+    what it subtracts from them, (len(powers) * dim,) each.
     """
     n, dim = vectors.shape
     every_word = TokenBatch(np.arange(n, dtype=np.int32), np.array([0, n]), np.zeros(1, np.int32))
@@ -300,15 +290,7 @@ def most_telling(
     lang: str,
     k: int = 10,
 ) -> dict[str, list[tuple[str, float]]]:
-    """Return the words that by themselves push most towards each class.
-
-    Args:
-        encoder: Makes the classifier's rows, z-norm and alignment included.
-        weights: (n_classes, dim).
-        bias: (n_classes,).
-        classes: Names of the classes, at least two.
-        lang: Language of the words.
-        k: How many words a class at most.
+    """Return the ``k`` words that by themselves push most towards each class; see `explain`.
 
     Returns:
         For each class words and how far they put it ahead of the best other class, best first.

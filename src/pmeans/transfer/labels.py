@@ -126,11 +126,9 @@ def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[
 
 
 def identify(texts: Iterable[str], languages: Sequence[str]) -> list[str]:
-    """Return the likeliest language of each text.
+    """Return the likeliest language of each text, a guess where it has few words.
 
-    Args:
-        texts: What to tell the language of; of a few words, it is a guess.
-        languages: The codes to choose among, as `PowerMeanEncoder.languages` lists them.
+    The codes to choose among are those that `PowerMeanEncoder.languages` lists.
     """
     if len(languages) < 2:
         raise InputError(

@@ -62,16 +62,11 @@ def fit(
     balanced: bool = False,
     start: Linear | None = None,
 ) -> Linear:
-    """Fit a classifier.
+    """Fit a classifier of rows, (n, dim), with a penalty that is relative to them, see above.
 
-    Args:
-        method: ``"logistic"`` or ``"ridge"``.
-        x: Rows, (n, dim).
-        y: The class of each row, (n,), all classes among them; or its labels, (n, n_classes) bool.
-        n_classes: Number of classes or labels.
-        penalty: Relative to the rows, see above.
-        balanced: Whether all classes weigh the same, however many rows they have.
-        start: Where logistic regression begins; it ends at the same place, but sooner.
+    ``y`` is the class of each row, (n,), with all classes, or its labels, (n, n_classes) bool.
+    Balanced classes weigh the same, however many rows they have. From a ``start``, logistic
+    regression ends at the same place, but sooner.
     """
     if method == "ridge":
         return ridge_path(x, y, n_classes, [penalty], balanced)[0]
@@ -204,13 +199,12 @@ def row_weights(y: Array, n_classes: int) -> Floats:
 
 def _class_sums(x: Floats, y: Array, n_classes: int, weight: Floats) -> tuple[Floats, Array]:
     """Return the weighted sum of the rows of each class, (n_classes, dim), and its weight."""
+    sums = np.zeros((n_classes, x.shape[1]), dtype=np.float32)
     if y.ndim == 2:
-        sums = np.zeros((n_classes, x.shape[1]), dtype=np.float32)
         for start in range(0, len(x), _BLOCK):
             block = slice(start, start + _BLOCK)
             sums += y[block].T.astype(np.float32) @ x[block]
         return sums, y.sum(axis=0).astype(np.float64)
-    sums = np.zeros((n_classes, x.shape[1]), dtype=np.float32)
     order = np.argsort(y, kind="stable")
     borders = np.searchsorted(y[order], np.arange(n_classes + 1))
     for k in range(n_classes):
@@ -222,10 +216,8 @@ def _class_sums(x: Floats, y: Array, n_classes: int, weight: Floats) -> tuple[Fl
 def calibrated(linear: Linear, decisions: Floats, y: Array) -> Linear:
     """Return the classifier with calibrated decisions.
 
-    Args:
-        linear: The classifier.
-        decisions: Of classifiers like it, on rows they had not seen, (n, n_classes).
-        y: The class of each of these rows, (n,), or its labels, (n, n_classes) bool.
+    The decisions are of classifiers like it, on rows they had not seen, (n, n_classes), of which
+    ``y`` has the class, (n,), or the labels, (n, n_classes) bool.
     """
     if y.ndim == 1:
         slope = np.float32(1 / temperature(decisions, y))
