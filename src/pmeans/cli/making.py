@@ -9,8 +9,8 @@ import typer
 
 from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import DATA, argument, examples, flag, option
-from pmeans.files import size
 from pmeans.cli.spaces import Out, describe
+from pmeans.files import size
 
 Data = Annotated[Path | None, option("DIR", "What {data} in the files stands for.", shown=DATA)]
 TRAIN = examples(
