@@ -25,7 +25,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.tensors import Precision, decoded, map_tensors, quantised, write_tensors
+from pmeans.tensors import Precision, are_numbers, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
 CHUNK = 4096
@@ -219,12 +219,9 @@ def _read(numbers: Array, scale: Array | None) -> Array:
 
 def _lead_from(dim: int, factors: tuple[Array, ...]) -> bool:
     """Whether matrices can be multiplied to rows of ``dim`` columns, one after the other."""
-    if not factors or any(f.ndim != 2 or f.dtype != np.float32 for f in factors):
+    if not factors or not all(f.ndim == 2 and are_numbers(f, f.shape) for f in factors):
         return False
-    fits = factors[0].shape[0] == dim and all(
-        a.shape[1] == b.shape[0] for a, b in pairwise(factors)
-    )
-    return fits and all(bool(np.isfinite(f).all()) for f in factors)
+    return len(factors[0]) == dim and all(a.shape[1] == len(b) for a, b in pairwise(factors))
 
 
 def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:

@@ -83,15 +83,8 @@ class PowerMeanEncoder(SentenceEncoder):
 
     def replace(self, **changes: Any) -> PowerMeanEncoder:
         """Return an encoder that differs in its recipe, spaces, z-norm or alignment."""
-        return PowerMeanEncoder(
-            **{
-                "recipe": self.recipe,
-                "spaces": self.spaces,
-                "znorm": self.znorm,
-                "alignment": self.alignment,
-                **changes,
-            }
-        )
+        kept = {name: getattr(self, name) for name in ("recipe", "spaces", "znorm", "alignment")}
+        return PowerMeanEncoder(**{**kept, **changes})
 
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""

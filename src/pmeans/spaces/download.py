@@ -23,6 +23,7 @@ from pmeans.spaces import catalogue
 from pmeans.spaces.catalogue import Entry
 from pmeans.spaces.http import Progress, Transfer, UselessError
 from pmeans.spaces.library import home, path_of
+from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.spaces.store import save_space
 
@@ -33,7 +34,7 @@ def fetch(
     library: Path | None = None,
     progress: Progress | None = None,
     report: Callable[[Any], None] | None = None,
-    read: Callable[..., Any] | None = None,
+    read: Callable[..., Any] = read_space,
     **options: Any,
 ) -> Path:
     """Download a space of the catalogue, convert it and install it under its name.
@@ -61,7 +62,7 @@ def fetch(
     options |= {"format": entry.format, "name": name, "lang": lang, "case": entry.case}
     try:
         with _unpacked(entry, file) as vectors:
-            space, counts = (read or _reader())(vectors, **options)
+            space, counts = read(vectors, **options)
     except FormatError as error:
         raise FormatError(
             f"{error} The download is kept as {str(file)!r}; remove it to download it again."
@@ -71,12 +72,6 @@ def fetch(
     save_space(replace(space, source=entry.url[0], licence=entry.licence), installed)
     file.unlink()
     return installed
-
-
-def _reader() -> Callable[..., Any]:
-    from pmeans.spaces.readers import read_space
-
-    return read_space
 
 
 def download(entry: Entry, folder: Path, progress: Progress | None = None) -> Path:

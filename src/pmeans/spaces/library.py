@@ -35,9 +35,7 @@ def home() -> Path:
 def data_home(given: str | Path | None = None, *, needed: bool = False) -> Path:
     """Return the folder of data to train and measure on: given, ``$PMEANS_DATA``, or by the spaces.
 
-    Args:
-        given: Chosen by the user.
-        needed: Whether it is an error that it is not there.
+    Where it is needed, it is an error that it is not there.
     """
     variable, usual = os.environ.get("PMEANS_DATA"), home().with_name("data")
     chosen = given or variable or usual
@@ -71,12 +69,8 @@ def find_space(name_or_path: str | Path) -> WordSpace:
     What is a `Path`, contains a slash or ends in ``.safetensors`` is a path.
     """
     text = str(name_or_path)
-    separators = [each for each in (os.sep, os.altsep) if each]
-    if (
-        isinstance(name_or_path, Path)
-        or text.endswith(_SUFFIX)
-        or any(each in text for each in separators)
-    ):
+    slashed = any(each in text for each in (os.sep, os.altsep) if each)
+    if isinstance(name_or_path, Path) or text.endswith(_SUFFIX) or slashed:
         return open_space(Path(name_or_path).expanduser())
     path = path_of(text)
     if path.exists():

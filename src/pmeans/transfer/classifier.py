@@ -156,6 +156,8 @@ class TransferClassifier:
 
         Texts without a known word are left out. ``lang`` is the language of all, or one for each.
         """
+        from threadpoolctl import threadpool_limits
+
         given = read_texts(texts)
         all_labels = read_labels(labels, len(given))
         progress(0.0, "encoding")
@@ -182,7 +184,10 @@ class TransferClassifier:
         spread = moments.std.astype(np.float32)
         rows = Examples(x, targets.y, len(targets.classes), self.class_weight == "balanced")
         rng = np.random.default_rng(self.seed)
-        linear, trial = learn(self.encoder, rows, spread, rng, progress)
+        # One thread: these products are small, and on a busy machine threads that wait for each
+        # other in every one of them made a fit five times as slow.
+        with threadpool_limits(1):
+            linear, trial = learn(self.encoder, rows, spread, rng, progress)
         progress(1.0, "done")
         self._fitted = Fitted(
             classes=targets.classes,

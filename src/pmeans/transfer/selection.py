@@ -201,21 +201,6 @@ def learn(
     Returns:
         The classifier, for rows as they are encoded, and the setting.
     """
-    from threadpoolctl import threadpool_limits
-
-    # One thread: these products are small, and on a busy machine threads that wait for each other
-    # in every one of them made a fit five times as slow.
-    with threadpool_limits(1):
-        return _learn(encoder, rows, spread, rng, progress)
-
-
-def _learn(
-    encoder: PowerMeanEncoder,
-    rows: Examples,
-    spread: Floats,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[Linear, Trial]:
     progress(0.2, "choosing columns and penalty")
     options = candidates(encoder, spread)
     part = sample(rows, rng)

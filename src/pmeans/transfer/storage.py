@@ -26,7 +26,7 @@ from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.transfer.linear import Method
-from pmeans.types import Array, Floats
+from pmeans.types import Floats
 from pmeans.znorm import Statistics, ZNorm
 
 Scaling = Literal["none", "standard"]
@@ -118,13 +118,8 @@ def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options:
     names = _Names(_VERSION, fitted.classes, fitted.multi_label, options, fitted.chosen)
     with replacing_folder(folder, _NAMES, "classifier") as temporary:
         models.save(encoder, temporary / _ENCODER)
-        tensors: dict[str, Array] = {
-            "weights": fitted.weights,
-            "bias": fitted.bias,
-            "prior": fitted.prior,
-            "centre": fitted.centre,
-            "spread": fitted.spread,
-        }
+        kept = ("weights", "bias", "prior", "centre", "spread")
+        tensors = {name: getattr(fitted, name) for name in kept}
         write_tensors(temporary / _ARRAYS, tensors, {"format": "pmeans-classifier"})
         ZNorm("per_language", fitted.adapted).save(temporary / _ADAPTED)
         # Python's JSON writes the powers -inf and inf as -Infinity and Infinity, and reads them.
