@@ -111,11 +111,9 @@ def open_stream(path: str | Path | io.BufferedReader) -> Iterator[Stream]:
     An open file, such as standard input, is read from where it stands, and stays open.
     """
     with contextlib.ExitStack() as stack:
-        given = path
-        path = Path("-") if isinstance(given, io.BufferedReader) else Path(given)
-        with reading(path):
-            if isinstance(given, io.BufferedReader):
-                file = given
+        with reading("-" if isinstance(path, io.BufferedReader) else path):
+            if isinstance(path, io.BufferedReader):
+                file, path = path, Path("-")
             else:
                 file = stack.enter_context(open(path, "rb"))
             magic = file.peek(10)[:10]  # a pipe cannot be read twice
@@ -127,7 +125,7 @@ def open_stream(path: str | Path | io.BufferedReader) -> Iterator[Stream]:
         elif magic.startswith(b"\xfd7zXZ\x00"):
             raw = stack.enter_context(lzma.LZMAFile(file))
         elif magic.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            raw = stack.enter_context(_member(file, path))
+            raw = stack.enter_context(_member(file, Path(path)))
         else:
             raw = file
         yield Stream(raw)
