@@ -33,7 +33,7 @@ class WordTable:
     """The words of one language in one space, and the way from a word to its row.
 
     Attributes:
-        words: UTF-8 bytes of all words, one behind the other, (n_bytes,).
+        words: UTF-8 bytes of all words, one after the other, (n_bytes,).
         offsets: Word i is ``words[offsets[i]:offsets[i + 1]]``, (n_words + 1,).
         slots: Open-addressing hash table over the words, (n_slots, 2) uint64;
             `pmeans.kernels.index` says how a slot is made.

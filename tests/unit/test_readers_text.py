@@ -51,9 +51,9 @@ def test_blank_lines_are_counted_and_are_no_entries(read):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"of 3", "line 2: 1 values behind 'of' where 2 are expected"),
-        (b"of 3.5 4 5", "line 2: 3 values behind 'of' where 2 are expected"),
-        (b"of 3 four", "line 2: 'four', behind 'of', is no number"),
+        (b"of 3", "line 2: 1 values after 'of' where 2 are expected"),
+        (b"of 3.5 4 5", "line 2: 3 values after 'of' where 2 are expected"),
+        (b"of 3 four", "line 2: 'four', after 'of', is not a number"),
         (b" 3 4", "line 2: no word before the first space"),
         (b"of 3 nan", "line 2: 'of' has a value that is nan or infinite"),
         (b"\xff 3 4", r"line 2: the word b'\xff' is not UTF-8"),

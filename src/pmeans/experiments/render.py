@@ -306,7 +306,7 @@ _LATEX = {
     "−": "$-$",
     "–": "--",
     "→": r"$\rightarrow$",
-    "[": "{[}",  # behind the end of a line it would begin an argument
+    "[": "{[}",  # after the end of a line it would begin an argument
 }
 
 

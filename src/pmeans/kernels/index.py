@@ -9,7 +9,7 @@ in the native core: NumPy makes it, and both cores only look words up.
 - **slot**: two numbers. The first is the word's first eight bytes. The second is ``low 24 bits
   of the hash << 40 | min(length, 255) << 32 | word number``; all ones is empty. A word of up to
   eight bytes, as most running words are, is recognised without a look at its spelling.
-- Words lie in the order of their homes, each at its home or the next free slot behind it.
+- Words lie in the order of their homes, each at its home or the next free slot after it.
   Nothing wraps around: the slots run past ``2**bits`` instead and end with an empty one.
 """
 

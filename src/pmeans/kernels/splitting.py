@@ -10,7 +10,7 @@ The ``WORDS`` ways are for raw text:
 - typographic apostrophes and hyphens inside words become ``'`` and ``-``, the spelling that
   word spaces have;
 - ``WORDS_ENGLISH`` then splits clitics off as the Penn Treebank does (``do n't``, ``it 's``),
-  ``WORDS_ELISION`` cuts behind an apostrophe (``l' homme``, but ``aujourd'hui``).
+  ``WORDS_ELISION`` cuts after an apostrophe (``l' homme``, but ``aujourd'hui``).
 
 Nothing is lower-cased here: that is the word space's affair.
 """

@@ -2,7 +2,7 @@
 
 Numbers are written as float32, whatever the space stores, and reading the file again gives the
 very same float32: text has the shortest decimals that do, binary has the bits. These formats
-know words and vectors only; subwords, case, source and licence stay behind.
+know words and vectors only; subwords, case, source and licence are not kept.
 
 A word that a format cannot hold is found before anything is written. A file that is there is
 replaced when the new one is complete.

@@ -53,7 +53,7 @@ class Transfer:
 
     Attributes:
         url: Where the bytes come from.
-        out: Where they go: open at its end, behind what earlier tries brought.
+        out: Where they go: open at its end, after what earlier tries brought.
         partial: The path of ``out``.
         accept: Called with the bytes here and in all before any are written; may raise.
         progress: Called with the same numbers as bytes come.

@@ -137,7 +137,7 @@ def split(pairs: Sequence[Pair]) -> dict[Portion, list[Pair]]:
     """Hold out the last pairs of each source: ``dev`` and ``test``, 2 % each, rounded down.
 
     The paper takes the last lines of a file that is all TED talks. Where a file has several
-    sources, one behind the other, its last lines would be of one alone.
+    sources, one after the other, its last lines would be of one alone.
     """
     by_source: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:

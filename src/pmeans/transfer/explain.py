@@ -58,7 +58,7 @@ class TokenPush:
     Attributes:
         text: As it stands in the sentence.
         start: Its first character in the sentence.
-        end: The character behind its last.
+        end: The character after its last.
         contribution: How far it pushes towards the label, or, below 0, away from it.
         known: Whether at least one word space has a vector for it; if not, it pushes nowhere.
     """

@@ -11,7 +11,7 @@ a negative review? The paper used 6k sentences and does not say which, so this s
 
 - Of all 4,000 reviews of a language, ``train`` and ``test``, the summary and the closing sentence.
 - A sentence ends at a line break, or at ``.``, ``!``, ``?`` or ``…`` before white space and
-  anything but a lowercase letter; not behind an initial or an abbreviation.
+  anything but a lowercase letter; not after an initial or an abbreviation.
 - Of 2 to 50 tokens, and not seen before in that language, whatever its case: several reviews are
   there twice.
 - 3,000 of each class, drawn by their SHA-256: at random, but the same everywhere.

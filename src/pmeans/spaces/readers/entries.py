@@ -72,7 +72,7 @@ class ReadReport:
 
     Attributes:
         source: The file.
-        seen: Entries read, up to the limit; ``kept`` and the five counts behind it make it up.
+        seen: Entries read, up to the limit; ``kept`` and the five counts after it make it up.
         kept: Words in the space.
         duplicates: Entries left out because their word came before.
         malformed: Entries left out because they cannot be understood.
@@ -121,7 +121,7 @@ class Entries:
     """Words and their vectors on the way from a file to a space.
 
     Attributes:
-        words: UTF-8 bytes of all words, one behind the other, (n_bytes,).
+        words: UTF-8 bytes of all words, one after the other, (n_bytes,).
         offsets: Where each begins and the last ends, (n + 1,).
         matrix: (n, dim) float32 or float16.
         places: Line or number of each entry in the file, counted from 1, (n,).

@@ -1,6 +1,6 @@
 """fastText's binary models, ``.bin``, version 12.
 
-All numbers are little-endian, one behind the other:
+All numbers are little-endian, one after the other:
 
 - int32 magic 793712314, int32 version;
 - twelve int32 arguments (dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn,
@@ -182,7 +182,7 @@ def ngram_buckets(words: list[bytes], n_buckets: int, minn: int, maxn: int) -> t
     """Return the n-gram rows of all words in fastText's order, and where each word's begin.
 
     The sentence end ``</s>`` has no n-grams. Words need not be UTF-8: a character is a byte and
-    the continuation bytes behind it.
+    the continuation bytes after it.
     """
     framed: Bytes = np.frombuffer(b"".join(b"<%s>" % word for word in words), dtype=np.uint8)
     lengths = np.fromiter((len(word) + 2 for word in words), dtype=np.int64, count=len(words))

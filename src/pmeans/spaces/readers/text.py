@@ -201,11 +201,11 @@ def _described(line: bytes, problem: Problem, dim: int) -> str:
     if line[:1] in (b" ", b"\t"):
         return "no word before the first space"
     if len(fields) <= dim:
-        return f"{len(fields) - 1} values behind {spelled(fields[0])} where {dim} are expected"
+        return f"{len(fields) - 1} values after {spelled(fields[0])} where {dim} are expected"
     for field in fields[-dim:]:
         if not NUMBER.fullmatch(field):
-            return f"{spelled(field)}, behind {spelled(word)}, is no number"
-    return f"{_n_values(line)} values behind {spelled(fields[0])} where {dim} are expected"
+            return f"{spelled(field)}, after {spelled(word)}, is not a number"
+    return f"{_n_values(line)} values after {spelled(fields[0])} where {dim} are expected"
 
 
 def _checked(layout: Layout | None, first: bytes, tally: Tally) -> Layout:

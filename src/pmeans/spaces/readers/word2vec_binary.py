@@ -2,7 +2,7 @@
 
 - a line ``n_words dim``,
 - for each word its bytes, a space, and dim float32, little-endian. word2vec itself writes a
-  newline behind each vector, other programs do not; both are read.
+  newline after each vector, other programs do not; both are read.
 
 Nothing is allocated on the word of the header alone: reading goes on until the words or the
 bytes are used up.
@@ -44,7 +44,7 @@ def read_word2vec_binary(tally: Tally, name: str, lang: str, limit: int) -> Word
             _report_missing(stream, n, tally)
         elif n == announced and stream.read(2).strip(b"\r\n"):
             tally.seen += 1
-            tally.found("malformed", n + 1, f"more data behind the {n:,} words announced")
+            tally.found("malformed", n + 1, f"more data after the {n:,} words announced")
     return make_space(found.entries(), tally, name, lang)
 
 
