@@ -1,8 +1,8 @@
 """Count the files and functions of the package that a call walks through.
 
 ``python studies/walks.py`` prints the walks of ``docs/architecture.md``: a sentence to its row, the
-rows of a CSV file through fit and predict, an experiment to its table. Functions are those of the
-package that run, each counted once; imports, properties and what a library does are not steps.
+rows of a CSV file through fit and predict (the model is open already), an experiment to its table.
+Functions are those of the package that run, each counted once; imports and lengths are not steps.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from pathlib import Path
 from types import FrameType
 
 import pmeans
+from pmeans.apply import PredictOptions, predict_to_file
+from pmeans.apply.labelled import read_labelled
+from pmeans.rows import Fields, open_source
 
+LABELLED = Fields(label="label", whole=True)
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pmeans.__file__).parent
 
 
-def walked(call: Callable[[], object]) -> dict[str, list[str]]:
-    """Return the functions of the package that a call runs, by file, in order of appearance."""
+def walked(*calls: Callable[[], object]) -> dict[str, list[str]]:
+    """Return the functions of the package that calls run, by file, in order of appearance."""
     found: dict[str, dict[str, None]] = {}
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -36,7 +40,8 @@ def walked(call: Callable[[], object]) -> dict[str, list[str]]:
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        call()
+        for call in calls:
+            call()
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
@@ -50,22 +55,28 @@ def main() -> None:
     show("a sentence", walked(lambda: encoder.encode("Der Hund rennt.", lang="de")))
     sample = ROOT / "demo" / "sample"
     with tempfile.TemporaryDirectory() as folder:
-        fit = ["fit", sample / "train.en.csv", "--lang", "en", "--out", f"{folder}/topics"]
-        predict = ["predict", f"{folder}/topics", sample / "test.de.csv", "--lang", "de"]
-        predict += ["--out", f"{folder}/labels.csv"]
-        show("rows of a CSV file, fit", walked(lambda: command("transfer", *fit)))
-        show("rows of a CSV file, predict", walked(lambda: command("transfer", *predict)))
+        classifier = pmeans.TransferClassifier(encoder)
+
+        def fit() -> None:
+            rows = read_labelled(open_source(sample / "train.en.csv", LABELLED), encoder, "en")
+            classifier.fit(rows.texts, rows.labels, lang=rows.lang)
+
+        def predict() -> None:
+            source = open_source(sample / "test.de.csv", Fields(whole=True))
+            predict_to_file(classifier, source, f"{folder}/labels.csv", PredictOptions(lang="de"))
+
+        show("the rows of a CSV file, learned from and predicted", walked(fit, predict))
         (Path(folder) / "own.toml").write_text(OWN.format(sample=sample), encoding="utf-8")
         experiment = Path(folder) / "walk.toml"
         experiment.write_text(EXPERIMENT, encoding="utf-8")
         results = ["--results", f"{folder}/results"]
-        both = walked(
-            lambda: (
-                command("eval", "run", experiment, *results),
-                command("eval", "table", experiment, *results, "--output", f"{folder}/table.md"),
-            )
+        show(
+            "an experiment, to its table",
+            walked(
+                lambda: command("eval", "run", experiment, *results),
+                lambda: command("eval", "table", experiment, *results),
+            ),
         )
-        show("an experiment, to its table", both)
 
 
 OWN = """
