@@ -190,12 +190,12 @@ class _Labelling(Job):
             words=self.options.words,
         )
         labels: list[Any] = list(found.labels)
-        probabilities: list[Any] = [
-            round(p, 4) if isinstance(p, float) else self._separator.join(f"{x:.4f}" for x in p)
-            for p in found.probabilities
-        ]
+        probabilities: list[Any] = list(found.probabilities)
         if self._classifier.multi_label:
             labels = list(map(self._separator.join, labels))
+            probabilities = [self._separator.join(f"{x:.4f}" for x in p) for p in probabilities]
+        else:
+            probabilities = [round(p, 4) for p in probabilities]
         unsure = labels.count(None) - sum(labels[i] is None for i in skipped)
         notes = ["unsure" if label is None else "" for label in labels]
         for i in np.flatnonzero(found.empty).tolist():
@@ -205,7 +205,7 @@ class _Labelling(Job):
             notes[i] = "unreadable"
         names = (*block.names, *added)
         columns = zip(block.cells, labels, probabilities, notes, strict=True)
-        cells = [[*cells, *prediction] for cells, *prediction in columns]
+        cells = [[*cells, label, p, note] for cells, label, p, note in columns]
         return Records(names, cells), {
             "columns": state.columns or names,
             "unsure": state.unsure + unsure,

@@ -380,11 +380,10 @@ class TransferClassifier:
             rows = [np.flatnonzero(row >= 0.5) for row in p]
             labels = [tuple(self.classes[k] for k in row) for row in rows]
             return labels, [tuple(p[i, row].tolist()) for i, row in enumerate(rows)]
-        best, largest = p.argmax(axis=1), p.max(axis=1)
-        threshold = self.unsure or 0.0
-        named = [self.classes[k] for k in best]
-        sure = largest >= threshold
-        return [n if s else None for n, s in zip(named, sure, strict=True)], largest.tolist()
+        largest = p.max(axis=1)
+        named = np.array(self.classes, dtype=object)[p.argmax(axis=1)]
+        named[~(largest >= (self.unsure or 0.0))] = None
+        return named.tolist(), largest.tolist()
 
 
 def _warn(words: WordCount) -> None:

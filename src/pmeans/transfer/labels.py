@@ -104,8 +104,11 @@ def _are_strings(label: object) -> bool:
 def read_texts(texts: Iterable[object]) -> list[str]:
     """Return texts as strings; None and NaN, as tables have them in empty cells, are empty."""
     check_sentences(texts)
+    given = list(texts)
+    if set(map(type, given)) <= {str}:
+        return given  # type: ignore[return-value]
     found = []
-    for i, text in enumerate(texts):
+    for i, text in enumerate(given):
         if text is None or (isinstance(text, float) and math.isnan(text)):
             found.append("")
         elif isinstance(text, str):
