@@ -42,6 +42,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "procrustes": ("word_map", "Procrustes"),
     "dictionary": ("lexicon", "Dictionary"),
     "repair": ("repair", "Repair"),
+    "distil": ("distil", "Distil"),
 }
 """Module and class of each kind."""
 
