@@ -178,6 +178,14 @@ CASES = {
         """,
         material="pairs.tsv",
     ),
+    "compounds": Case(
+        """
+        space = "de.safetensors"
+        texts = [{ path = "compounds.txt", lang = "de" }]
+        """,
+        material="compounds.txt",
+        keeps=False,
+    ),
 }
 
 
@@ -204,6 +212,7 @@ def write(folder):
     np.save(folder / "said.npy", np.concatenate([means, vectors[:9]]).astype(np.float32))
     _lines(folder / "said.words.txt", [*text["en"], *WORDS["en"][:9]])
     _lines(folder / "antonyms.tsv", ["old\tnew", "happy\tunhappy"])
+    _lines(folder / "compounds.txt", ["das Hundehaus", "ein Hundehaus", "mag Katzenhäuser"] * 2)
     _lines(folder / "vectors.txt", ["walk 1 2 3", "dog 4 5 6", "cat 7 8 9"])
     for name, case in CASES.items():
         head = [f'kind = "{case.kind or name}"', f'name = "{name}"']

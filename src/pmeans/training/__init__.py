@@ -43,6 +43,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "dictionary": ("lexicon", "Dictionary"),
     "repair": ("repair", "Repair"),
     "distil": ("distil", "Distil"),
+    "compounds": ("compounds", "Compounds"),
 }
 """Module and class of each kind."""
 

@@ -50,15 +50,16 @@ def gradients(means: Floats, targets: Floats, contrast: float) -> tuple[float, F
         targets: Where they shall point, (n, dim), of length 1.
         contrast: How much the comparison with the batch's other targets counts.
     """
-    length = np.maximum(np.sqrt(_rowwise(means, means)), _TINY)
+    length: Floats = np.maximum(np.sqrt(_rowwise(means, means)), np.float32(_TINY))
     unit: Floats = means / length
-    chance = unit @ targets.T  # (n, n): cosines, and then how likely each target is the own one
-    own = chance.diagonal().copy()
-    chance /= TEMPERATURE
+    chance = unit @ targets.T / TEMPERATURE  # (n, n): how likely each target is the own one
     chance -= chance.max(axis=1, keepdims=True)
+    own = chance.diagonal().copy()
     np.exp(chance, out=chance)
-    chance /= chance.sum(axis=1, keepdims=True)
-    loss = 1 - own - contrast * np.log(np.maximum(chance.diagonal(), _TINY))
+    total = chance.sum(axis=1, keepdims=True)
+    chance /= total
+    cosines = _rowwise(unit, targets)[:, 0]
+    loss = 1 - cosines - contrast * (own - np.log(total[:, 0]))
     pull = contrast / TEMPERATURE
     d_unit = chance @ targets * pull - (1 + pull) * targets
     d_means = (d_unit - _rowwise(d_unit, unit) * unit) / (length * len(means))

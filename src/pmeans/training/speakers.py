@@ -58,7 +58,7 @@ def open_model(path: Path, pooling: Pooling, tokens: int) -> Speaker:
 
 
 def _open_transformer(path: Path, tokens: int) -> Speaker:
-    package = optional("sentence_transformers", "teach", "a sentence-transformers teacher")
+    package = optional("sentence_transformers", "train", "a sentence-transformers teacher")
     try:
         # Without safetensors, weights would be a pickle, which may run any program.
         model = package.SentenceTransformer(

@@ -1,7 +1,8 @@
 """A teacher: vectors of the sentences of one language, for word vectors to be taught by.
 
-It is a model (`pmeans.training.speakers`), or a table of vectors at hand: any file of word vectors
-that has sentences for words, such as ``X.npy`` beside ``X.words.txt``, one sentence per line.
+It is a model (`pmeans.training.speakers`), or a table of vectors at hand: a word space or any file
+of word vectors that has sentences for words, such as ``X.npy`` beside ``X.words.txt``, one sentence
+per line.
 
 A model speaks slowly, so what it said is kept: a folder per teacher beside the installed spaces,
 named by a hash of the teacher's files and settings, with a file for every few thousand vectors.
@@ -22,6 +23,7 @@ from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.output import unit_rows
 from pmeans.spaces.library import home
 from pmeans.spaces.readers import read_space
+from pmeans.spaces.store import open_space
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.training.speakers import Pooling, model_files, open_model
 from pmeans.training.trainer import FilePath, FromFiles
@@ -69,7 +71,10 @@ class Teacher(FromFiles):
         if files:
             found = self._spoken(sentences, self._digest(files), progress)
             return found, np.ones(len(sentences), dtype=np.bool_)
-        table, _ = read_space(path, lang=lang, case="cased")
+        if path.suffix == ".safetensors":
+            table = open_space(path)
+        else:
+            table, _ = read_space(path, lang=lang, case="cased")
         listed, known = table.vectors(sentences, lang)
         return unit_rows(listed).astype(np.float16), known
 
