@@ -47,7 +47,7 @@ from pmeans.training.lessons import (
     text_sentences,
 )
 from pmeans.training.repair import Affine, pca
-from pmeans.training.sentences import sentence_means
+from pmeans.training.sentence_pairs import sentence_means
 from pmeans.training.tanh_map import retrieved
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Checkpoint, Trainer, within
