@@ -186,6 +186,9 @@ CASES = {
         material="compounds.txt",
         keeps=False,
     ),
+    "subwords": Case(
+        'space = "both.safetensors"\nbuckets = 30', material="both.safetensors", keeps=False
+    ),
 }
 
 

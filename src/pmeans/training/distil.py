@@ -80,7 +80,8 @@ class Distil(Trainer):
         dim: Columns: the directions in which the teacher's vectors vary most.
         epochs: Passes over all sentences.
         batch: Sentences per step.
-        rate: Adam's.
+        rate: How far a word moves in its first step, where its start is at most 1 long; later
+            steps are shorter. A higher rate forgets the starts of rare words.
         contrast: How much it counts that a sentence is nearer to its own vector of the teacher
             than to those of the others in the batch, beside that it is near.
         dropout: Share of words that a step leaves out, so that words do not rely on each other.
@@ -98,7 +99,7 @@ class Distil(Trainer):
     dim: int = 256
     epochs: int = 10
     batch: int = 512
-    rate: float = 1e-3
+    rate: float = 0.1
     contrast: float = 0.1
     dropout: float = 0.1
     seed: int = 0
