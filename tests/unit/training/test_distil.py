@@ -1,6 +1,7 @@
 """Distillation: its gradient, what it learns, what words start from, what it refuses."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,10 +22,12 @@ MEANINGS = NUMBERS.normal(size=(40, 8)).astype(np.float32)
 SENTENCES = NUMBERS.integers(0, 38, size=(600, 4))  # the last two words are in none
 
 
+@cache
 def spelled(lang):
     return [lang + chr(97 + i // 26) + chr(97 + i % 26) for i in range(len(MEANINGS))]
 
 
+@cache
 def written(lang):
     return [" ".join(spelled(lang)[i] for i in ids) for ids in SENTENCES]
 
