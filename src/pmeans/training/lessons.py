@@ -10,10 +10,11 @@ from itertools import groupby, islice
 import numpy as np
 
 from pmeans.output import unit_rows
+from pmeans.rows import read_lines
 from pmeans.training.bag_means import averaging
 from pmeans.training.bags import Bags, Vocabulary
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.corpus import Pair, read_lines, words
+from pmeans.training.corpus import Pair, words
 from pmeans.training.lexicon import read_dictionary
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Floats, Ints
