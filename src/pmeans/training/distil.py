@@ -172,11 +172,7 @@ class Distil(Trainer):
         bags = bags.of(heard)
         first = self._first(vocabulary, lexica, axes, bags, targets, within(progress, 1, 4))
         vectors = self._fit(first, bags, targets, within(progress, 1, 2), checkpoint)
-        # Without a start is a word that no pair has, of whose translations the teacher knows none.
-        started: Array = np.any(vectors, axis=1)
-        flags = iter(started.tolist())
-        kept = {lang: [w for w in each if next(flags)] for lang, each in vocabulary.words.items()}
-        space = WordSpace.from_words(self.name, kept, vectors[started], licence=self.licence)
+        space = self._space(vocabulary, vectors)
         told = []
         for file, pairs in zip(self.pairs, held_out, strict=True):
             tested = [pair for pair in pairs if heard[sentences[pair.first]]]
@@ -208,6 +204,17 @@ class Distil(Trainer):
         first = first_vectors(vocabulary, lexica, rows, alone, bags, targets)
         first *= (COMMON / (COMMON + vocabulary.shares)).astype(np.float32)[:, None]
         return first
+
+    def _space(self, vocabulary: Vocabulary, vectors: Floats) -> WordSpace:
+        # Without a start is a word that no pair has, of whose translations the teacher knows none.
+        started: Array = np.any(vectors, axis=1)
+        flags = iter(started.tolist())
+        kept = {lang: [w for w in each if next(flags)] for lang, each in vocabulary.words.items()}
+        paths = [file.path for file in self.pairs] + [file.path for file in self.texts]
+        paths += [file.path for file in self.dictionaries]
+        material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
+        licence = self.licence or f"terms of its material: {material}"
+        return WordSpace.from_words(self.name, kept, vectors[started], licence=licence)
 
     def _read(
         self, file: PairFile, reader: BagReader, known: Collection[str], progress: Progress

@@ -127,6 +127,11 @@ def test_the_source_tells_how_held_out_sentences_fare(trainer):
     assert source.endswith("fr finds en among 12: 100.0 %")
 
 
+def test_without_a_licence_the_terms_are_those_of_the_material(trainer):
+    assert train(trainer).licence == "terms of its material: said, de.tsv, fr.tsv"
+    assert train(replace(trainer, licence="CC0")).licence == "CC0"
+
+
 def test_the_most_frequent_words_are_kept_in_their_order(trainer):
     space = train(replace(trainer, words=5))
     counts = np.bincount(SENTENCES[:576].ravel())
