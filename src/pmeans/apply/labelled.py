@@ -62,14 +62,6 @@ class LabelledRows:
     lang: str | list[str] | None
     skipped: int
 
-    def alike(self) -> list[tuple[str, str]]:
-        """Return labels that differ in upper and lower case alone, most likely by mistake."""
-        first: dict[str, str] = {}
-        rows = [(each,) if isinstance(each, str) else each for each in self.labels]
-        names = dict.fromkeys(label for row in rows for label in row)
-        pairs = [(first.setdefault(name.casefold(), name), name) for name in names]
-        return [(other, name) for other, name in pairs if other != name]
-
 
 def read_labelled(
     source: Source,

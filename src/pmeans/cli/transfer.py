@@ -13,7 +13,6 @@ from pmeans.cli.console import job, progress, say, table
 from pmeans.cli.options import argument, examples, flag, group, option
 
 if TYPE_CHECKING:
-    from pmeans.apply.labelled import LabelledRows
     from pmeans.transfer import Evaluation, TransferClassifier
 
 app = group("Train a classifier in one language, and use it in others.")
@@ -82,7 +81,6 @@ def fit(
             separator,
             lambda place: step(place.offset, f"{place.rows:,} rows", source.size),
         )
-    _say_alike(rows)
     with progress("fitting") as step:
         classifier.fit(rows.texts, rows.labels, lang=rows.lang, progress=step)
     _adapt_to(classifier, adapt, None)
@@ -188,7 +186,6 @@ def evaluate(
     fields = Fields(text, lang_column, label, languages, on_error, whole=True)
     source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
     rows = read_labelled(source, classifier.encoder, lang, separator)
-    _say_alike(rows)
     found = classifier.evaluate(rows.texts, rows.labels, lang=rows.lang)
     if as_json:
         print(json.dumps(found.as_dict(), ensure_ascii=False))
@@ -309,11 +306,6 @@ def _say_doubts(skipped: int, empty: int) -> None:
         say(f"{empty:,} rows have no known word.")
     if skipped:
         say(f"warning: {skipped:,} rows could not be read.")
-
-
-def _say_alike(rows: LabelledRows) -> None:
-    for first, second in rows.alike()[:8]:
-        say(f"warning: the labels {first!r} and {second!r} differ in case alone: are they one?")
 
 
 def _show(found: Evaluation) -> None:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import pmeans
 from pmeans import TransferClassifier
 from pmeans.cli.main import app
+from pmeans.transfer import AlikeLabelsWarning
 
 
 @pytest.fixture
@@ -326,10 +327,10 @@ def test_half_a_character_in_a_label_is_named_by_its_line_or_passed_over(run, fi
 
 def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
     write_csv("en.csv", "en", extra="40,the good dog,POS\n41,the bad dog, neg \n")
-    result = run("fit en.csv --lang en --model enc --out made")
-    told = "warning: the labels 'pos' and 'POS' differ in case alone: are they one?\n"
-    assert told in result.stderr
-    assert result.stderr.count("differ in case") == 1  # white space around a label is dropped
+    with pytest.warns(AlikeLabelsWarning, match="'POS' and 'pos' are two classes") as told:
+        result = run("fit en.csv --lang en --model enc --out made")
+    assert result.exit_code == 0
+    assert len(told) == 1  # white space around a label is dropped
 
 
 @pytest.fixture
