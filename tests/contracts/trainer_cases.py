@@ -164,6 +164,31 @@ CASES = {
         material="en.safetensors",
         keeps=False,
     ),
+    "distil": Case(
+        """
+        teacher = { path = "said.npy" }
+        dictionaries = [{ path = "lexicon.tsv", lang = "de" }]
+        dim = 3
+        epochs = 3
+        batch = 64
+        [[pairs]]
+        path = "pairs.tsv"
+        first = "en"
+        second = "de"
+        """,
+        material="pairs.tsv",
+    ),
+    "compounds": Case(
+        """
+        space = "de.safetensors"
+        texts = [{ path = "compounds.txt", lang = "de" }]
+        """,
+        material="compounds.txt",
+        keeps=False,
+    ),
+    "subwords": Case(
+        'space = "both.safetensors"\nbuckets = 30', material="both.safetensors", keeps=False
+    ),
 }
 
 
@@ -185,7 +210,12 @@ def write(folder):
     _lines(folder / "text.txt", text["en"])
     _lines(folder / "pairs.tsv", map("\t".join, zip(text["en"], text["de"], strict=True)))
     _lines(folder / "lexicon.tsv", map("\t".join, zip(WORDS["en"], WORDS["de"], strict=True)))
+    # A teacher that has said what the sentences mean, and some of the words: the sum of the words.
+    means = [vectors[ids].sum(axis=0) for ids in drawn]
+    np.save(folder / "said.npy", np.concatenate([means, vectors[:9]]).astype(np.float32))
+    _lines(folder / "said.words.txt", [*text["en"], *WORDS["en"][:9]])
     _lines(folder / "antonyms.tsv", ["old\tnew", "happy\tunhappy"])
+    _lines(folder / "compounds.txt", ["das Hundehaus", "ein Hundehaus", "mag Katzenhäuser"] * 2)
     _lines(folder / "vectors.txt", ["walk 1 2 3", "dog 4 5 6", "cat 7 8 9"])
     for name, case in CASES.items():
         head = [f'kind = "{case.kind or name}"', f'name = "{name}"']

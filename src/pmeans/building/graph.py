@@ -162,6 +162,7 @@ class Graph:
         if path not in self._digests:
             files = sorted(path.rglob("*")) if path.is_dir() else [path]
             files += [words_path(path)] if path.suffix == ".npy" else []
+            files += [path.with_name("tokenizer.json")] if path.suffix == ".onnx" else []
             digest = hashlib.sha256()
             for file in files:
                 if not file.is_dir():

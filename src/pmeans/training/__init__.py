@@ -42,6 +42,9 @@ KINDS: dict[str, tuple[str, str]] = {
     "procrustes": ("word_map", "Procrustes"),
     "dictionary": ("lexicon", "Dictionary"),
     "repair": ("repair", "Repair"),
+    "distil": ("distil", "Distil"),
+    "compounds": ("compounds", "Compounds"),
+    "subwords": ("subwords", "FittedSubwords"),
 }
 """Module and class of each kind."""
 

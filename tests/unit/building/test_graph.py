@@ -137,6 +137,19 @@ def test_the_words_beside_a_matrix_are_part_of_it(folder):
         assert made(folder, "heir.toml") == ["v", "heir"]
 
 
+def test_a_changed_tokenizer_makes_another_space(folder):
+    for name in ("model.onnx", "tokenizer.json", "pairs.tsv"):
+        (folder / name).write_text("1")
+    (folder / "taught.toml").write_text(
+        'kind = "distil"\nname = "taught"\nteacher = { path = "model.onnx" }\n'
+        'pairs = [{ path = "pairs.tsv", first = "en", second = "de" }]\n'
+    )
+    (before,) = Graph().targets([str(folder / "taught.toml")])
+    (folder / "tokenizer.json").write_text("2")
+    (after,) = Graph().targets([str(folder / "taught.toml")])
+    assert before.path != after.path
+
+
 def test_a_circle_is_shown(folder):
     change(folder / "english.toml", 'kind = "convert"', 'kind = "merge"')
     change(folder / "english.toml", 'file = "{data}/vectors.txt"', 'spaces = ["all.toml"]')

@@ -1,0 +1,316 @@
+"""Distillation: word vectors of many languages, taught by a sentence encoder of one.
+
+::
+
+    kind = "distil"
+    name = "taught"
+    teacher = { path = "bge_small_en/model.onnx" }
+    pairs = [{ path = "en-de.tsv.gz", first = "en", second = "de" }]
+    dictionaries = [{ path = "en-de.dictionary.tsv", lang = "de" }]
+
+The mean of a sentence's word vectors is to point where the teacher's vector of the sentence points.
+The teacher knows one language, the pivot. A sentence of another is to point where the teacher's
+vector of its translation does, so all languages end in one space. Nothing of the teacher is needed
+afterwards.
+
+A word of the pivot starts as the teacher's vector of the word alone, another one as the mean of
+those of its translations in dictionaries, and a word without any as the mean of the teacher's
+vectors of the sentences that it is in. A start has the length a / (a + p), with p the share of
+the word in the text, so that rare words count for more in a mean (Arora et al. 2017). Words of a
+dictionary that no pair has keep their start, and have a vector all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import ConfigError, InputError
+from pmeans.output import unit_rows
+from pmeans.spaces.space import WordSpace
+from pmeans.training.bag_means import averaging, gradients, step
+from pmeans.training.bags import BagReader, Bags, Vocabulary
+from pmeans.training.bivcd import LanguageText
+from pmeans.training.corpus import Pair, PairFile
+from pmeans.training.lessons import (
+    DictionaryFile,
+    Lexica,
+    first_vectors,
+    read_lexica,
+    single_words,
+    swapped,
+    text_sentences,
+)
+from pmeans.training.repair import Affine, pca
+from pmeans.training.sentence_pairs import sentence_means
+from pmeans.training.tanh_map import retrieved
+from pmeans.training.teacher import Teacher
+from pmeans.training.trainer import Checkpoint, Trainer, within
+from pmeans.training.word2vec import check_language
+from pmeans.types import Array, Floats, Progress
+
+COMMON = 1e-3
+"""The a of a / (a + p): a word of this share of the text counts half."""
+LISTED = 3
+"""A word in a dictionary ranks as if the text had it so many times more."""
+COMPARED = 4000
+"""Held-out pairs of a file, at most, among which translations are sought."""
+FITTED = 100_000
+"""Sentences, at most, whose vectors tell the directions of largest variance."""
+_REPORTED = 50  # batches between two reports
+
+
+@dataclass(frozen=True)
+class Distil(Trainer):
+    """Teach a space of several languages what a sentence encoder of one knows.
+
+    Attributes:
+        name: Of the new space.
+        teacher: See `Teacher`.
+        pairs: Sentences and their translations, a table for each file; see `PairFile`.
+        texts: Running text of the pivot, which is learned from as well.
+        dictionaries: What the words of other languages start from.
+        pivot: The teacher's language, and the first one of every file of pairs.
+        words: The most frequent words of each language have a vector.
+        dim: Columns: the directions in which the teacher's vectors vary most.
+        epochs: Passes over all sentences.
+        batch: Sentences per step.
+        rate: How far a word moves in its first step, where its start is at most 1 long; later
+            steps are shorter. A higher rate forgets the starts of rare words.
+        contrast: How much it counts that a sentence is nearer to its own vector of the teacher
+            than to those of the others in the batch, beside that it is near.
+        dropout: Share of words that a step leaves out, so that words do not rely on each other.
+        seed: Of everything random.
+        licence: The terms of teacher and text, if they should be kept with the space.
+    """
+
+    name: str
+    teacher: Teacher
+    pairs: tuple[PairFile, ...]
+    texts: tuple[LanguageText, ...] = ()
+    dictionaries: tuple[DictionaryFile, ...] = ()
+    pivot: str = "en"
+    words: int = 60_000
+    dim: int = 256
+    epochs: int = 10
+    batch: int = 512
+    rate: float = 0.1
+    contrast: float = 0.1
+    dropout: float = 0.1
+    seed: int = 0
+    licence: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not self.pairs:
+            raise ConfigError(f"distil {self.name!r}: pairs names no file.")
+        if any(file.first != self.pivot for file in self.pairs):
+            raise ConfigError(
+                f"distil {self.name!r}: the teacher's language is {self.pivot!r}, which must be "
+                "the first one of every file of pairs."
+            )
+        for text in self.texts:
+            if text.lang != self.pivot:
+                raise ConfigError(
+                    f"{text.path} is text in {text.lang!r}, and the teacher's language is "
+                    f"{self.pivot!r}. Of other languages only pairs can be learned from."
+                )
+        langs = {file.second for file in self.pairs}
+        for lexicon in self.dictionaries:
+            if lexicon.lang not in langs:
+                raise ConfigError(
+                    f"{lexicon.path} is a dictionary of {lexicon.lang!r}, of which there are no "
+                    f"pairs; there are pairs of {', '.join(sorted(langs))}."
+                )
+        for key in ("words", "dim", "epochs"):
+            if getattr(self, key) < 1:
+                raise ConfigError(f"{key} must be at least 1, not {getattr(self, key)}.")
+        if self.batch < 2:
+            raise ConfigError(f"batch must be at least 2, not {self.batch}.")
+        if not 0 < self.rate <= 1:
+            raise ConfigError(f"rate must lie between 0 and 1, not {self.rate}.")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout must lie between 0 and 1, not {self.dropout}.")
+        if not 0 <= self.contrast <= 100:
+            raise ConfigError(f"contrast must lie between 0 and 100, not {self.contrast}.")
+        if not 0 <= self.seed < 2**63:
+            raise ConfigError(f"the seed must be a whole number from 0 on, not {self.seed}.")
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Ask the teacher, and fit the words.
+
+        The state is kept after every epoch, and what the teacher said as in
+        `pmeans.training.teacher`. The same bytes need the same number of BLAS threads.
+
+        Returns:
+            The words of the pivot and of every second language, by frequency, float32. `source`
+            tells how near held-out sentences are to the teacher's vectors of them, and how many
+            find their translation.
+        """
+        for lang in (self.pivot, *(file.second for file in self.pairs)):
+            check_language(lang)
+        lexica = read_lexica(self.dictionaries)
+        listed = {lang: lexicon.keys() for lang, lexicon in lexica.items()}
+        listed[self.pivot] = single_words(lexica, self.pivot).keys()
+        reader = BagReader(self.pivot)
+        held_out = [self._read(file, reader, listed[self.pivot], progress) for file in self.pairs]
+        for text in self.texts:
+            progress(0.0, f"reading {Path(text.path).name}")
+            if not sum(map(reader.add, text_sentences(text))):
+                raise InputError(f"{text.path}: no words.")
+        vocabulary, bags = reader.bags(listed, LISTED, self.words)
+        n, sentences = len(reader.sentences), dict(reader.sentences)
+        for pair in chain.from_iterable(held_out):
+            sentences.setdefault(pair.first, len(sentences))
+        spoken, heard = self.teacher.vectors(list(sentences), self.pivot, within(progress, 0, 4))
+        axes = self._axes(spoken[:n][heard[:n]])
+        targets = unit_rows(axes(spoken)).astype(np.float16)
+        bags = bags.of(heard)
+        first = self._first(vocabulary, lexica, axes, bags, targets, within(progress, 1, 4))
+        vectors = self._fit(first, bags, targets, within(progress, 1, 2), checkpoint)
+        space = self._space(vocabulary, vectors)
+        told = []
+        for file, pairs in zip(self.pairs, held_out, strict=True):
+            tested = [pair for pair in pairs if heard[sentences[pair.first]]]
+            goals = targets[[sentences[pair.first] for pair in tested]]
+            told.append(_held_out(space, file, tested, goals))
+        progress(1.0, f"held out: {'; '.join(told)}")
+        source = f"taught by {self.teacher.name} on {len(bags):,} sentences; held out: "
+        return replace(space, source=source + "; ".join(told))
+
+    def _first(
+        self,
+        vocabulary: Vocabulary,
+        lexica: Lexica,
+        axes: Affine,
+        bags: Bags,
+        targets: Array,
+        progress: Progress,
+    ) -> Floats:
+        """Return the vectors that words start from, (n_words, dim)."""
+        lexica = {**lexica, self.pivot: {word: [word] for word in vocabulary.words[self.pivot]}}
+        entries = [entry for each in lexica.values() for found in each.values() for entry in found]
+        rows = {entry: row for row, entry in enumerate(dict.fromkeys(entries))}
+        spoken, heard = self.teacher.vectors(list(rows), self.pivot, progress)
+        alone = np.zeros((len(rows), self.dim), dtype=np.float32)
+        if heard.any():
+            # Words lie elsewhere than sentences, about a mean of their own.
+            mean = spoken[heard].mean(axis=0, dtype=np.float64)
+            alone[heard] = unit_rows(axes._replace(mean=mean)(spoken[heard]))
+        first = first_vectors(vocabulary, lexica, rows, alone, bags, targets)
+        first *= (COMMON / (COMMON + vocabulary.shares)).astype(np.float32)[:, None]
+        return first
+
+    def _space(self, vocabulary: Vocabulary, vectors: Floats) -> WordSpace:
+        # Without a start is a word that no pair has, of whose translations the teacher knows none.
+        started: Array = np.any(vectors, axis=1)
+        flags = iter(started.tolist())
+        kept = {lang: [w for w in each if next(flags)] for lang, each in vocabulary.words.items()}
+        paths = [file.path for file in self.pairs] + [file.path for file in self.texts]
+        paths += [file.path for file in self.dictionaries]
+        material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
+        licence = self.licence or f"terms of its material: {material}"
+        return WordSpace.from_words(self.name, kept, vectors[started], licence=licence)
+
+    def _read(
+        self, file: PairFile, reader: BagReader, known: Collection[str], progress: Progress
+    ) -> list[Pair]:
+        """Read the pairs to train on; return some of those that are held out."""
+        progress(0.0, f"reading {Path(file.path).name}")
+        parts = file.read(self.seed)
+        train, dev = parts["train"], parts["dev"]
+        if known and swapped(train, self.pivot, known):
+            raise InputError(
+                f"{file.path}: the second sentences have more words of {self.pivot!r} than the "
+                "first ones. The teacher's language must be the first column."
+            )
+        if not sum([reader.add(pair.first, file.second, pair.second) for pair in train]):
+            raise InputError(f"{file.path}: no pair has words on both sides.")
+        return dev[:: -(-len(dev) // COMPARED) or 1]
+
+    def _axes(self, spoken: Array) -> Affine:
+        """Return the map of the teacher's vectors, (n, width), to their largest directions."""
+        n, width = spoken.shape
+        if self.dim > width:
+            raise InputError(
+                f"the teacher {self.teacher.name} has vectors of {width} columns, and dim = "
+                f"{self.dim} are asked for."
+            )
+        if n <= self.dim:
+            raise InputError(
+                f"the teacher {self.teacher.name} has vectors of {n:,} of the sentences "
+                f"({self.pivot}), and dim = {self.dim} need more. Are the pairs in its language?"
+            )
+        return pca(spoken[:: -(-n // FITTED)], self.dim)
+
+    def _fit(
+        self, vectors: Floats, bags: Bags, targets: Array, progress: Progress, path: Path | None
+    ) -> Floats:
+        """Return the vectors after all epochs, (n_words, dim); they are changed in place."""
+        settings = (self.epochs, self.batch, self.rate, self.contrast, self.dropout, self.seed)
+        material = [_digest(each) for each in (vectors, *vars(bags).values(), targets)]
+        checkpoint = Checkpoint(path, (settings, material))
+        squares, epoch = np.zeros(len(vectors), dtype=np.float32), 0
+        if kept := checkpoint.load():
+            arrays, state = kept
+            vectors, squares, epoch = arrays["vectors"], arrays["squares"], state["epoch"]
+        while epoch < self.epochs:
+            # A generator of its own for each epoch: what was interrupted goes on alike.
+            rng = np.random.default_rng([self.seed, epoch])
+            part = within(progress, epoch, self.epochs)
+            self._epoch(vectors, squares, bags, targets, rng, part)
+            epoch += 1
+            checkpoint.save({"vectors": vectors, "squares": squares}, {"epoch": epoch})
+        return vectors
+
+    def _epoch(
+        self,
+        vectors: Floats,
+        squares: Floats,
+        bags: Bags,
+        targets: Array,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        """Take a step for every batch of sentences, in random order."""
+        order = rng.permutation(len(bags))
+        for low in range(0, len(order), self.batch):
+            some = order[low : low + self.batch]
+            ids, owner = bags.words_of(some)
+            stays = rng.random(len(ids)) >= self.dropout
+            rows, averages = averaging(ids[stays], owner[stays], len(some))
+            means = averages @ vectors[rows]
+            goals = targets[bags.targets[some]].astype(np.float32)
+            loss, d_means = gradients(means, goals, self.contrast)
+            step(vectors, squares, rows, averages.T @ d_means, self.rate)
+            if low % (_REPORTED * self.batch) == 0:
+                progress(low / len(order), f"loss {loss:.3f}")
+
+
+def _held_out(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goals: Array) -> str:
+    """Tell the mean cosine of each side to the teacher's vectors, and how many sides meet.
+
+    Args:
+        space: The finished one.
+        file: Where the pairs come from.
+        pairs: Pairs that were not trained on.
+        goals: The teacher's vectors of the first sentences, (n_pairs, dim) of length 1.
+    """
+    if not pairs:
+        return f"{file.first}-{file.second} nothing"
+    first = sentence_means(space, file.first, [pair.first for pair in pairs])[0]
+    second = sentence_means(space, file.second, [pair.second for pair in pairs])[0]
+    near, far = (np.einsum("ij,ij->i", unit_rows(side), goals).mean() for side in (first, second))
+    found = 100 * retrieved(second, first).mean()
+    return (
+        f"cosine {file.first} {near:.3f}, {file.second} {far:.3f}, "
+        f"{file.second} finds {file.first} among {len(pairs):,}: {found:.1f} %"
+    )
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()

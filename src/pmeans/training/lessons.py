@@ -1,0 +1,124 @@
+"""What word vectors are taught with: dictionaries, running text, and what they start from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+import numpy as np
+
+from pmeans.output import unit_rows
+from pmeans.rows import read_lines
+from pmeans.training.bag_means import averaging
+from pmeans.training.bags import Bags, Vocabulary
+from pmeans.training.bivcd import LanguageText
+from pmeans.training.corpus import Pair, words
+from pmeans.training.lexicon import read_dictionary
+from pmeans.training.trainer import FilePath, FromFiles
+from pmeans.types import Array, Floats, Ints
+
+Lexica = Mapping[str, Mapping[str, Sequence[str]]]
+"""By language and word: the word's translations, each of one word or several."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+")
+_LOOKED_AT = 1000
+
+
+@dataclass(frozen=True)
+class DictionaryFile(FromFiles):
+    """A dictionary.
+
+    Attributes:
+        path: Two columns: a word of the pivot, or several words, and a word of the language.
+        lang: The language.
+    """
+
+    path: FilePath
+    lang: str
+
+
+def read_lexica(files: Sequence[DictionaryFile]) -> Lexica:
+    """Read dictionaries; entries of several words of the language are passed over.
+
+    Text is looked up word by word, so they would never be found.
+    """
+    lexica: dict[str, dict[str, list[str]]] = {}
+    for file in files:
+        lexicon = lexica.setdefault(file.lang, {})
+        pairs = read_dictionary(file.path)
+        for first, second in zip(pairs.first, pairs.second, strict=True):
+            spelled = words(second, file.lang)
+            if len(spelled) == 1:
+                lexicon.setdefault(spelled[0], []).append(first)
+    return lexica
+
+
+def single_words(lexica: Lexica, pivot: str) -> dict[str, None]:
+    """Return the pivot's words that are translations by themselves."""
+    entries = (entry for lexicon in lexica.values() for each in lexicon.values() for entry in each)
+    split = (words(entry, pivot) for entry in dict.fromkeys(entries))
+    return dict.fromkeys(each[0] for each in split if len(each) == 1)
+
+
+def swapped(pairs: Sequence[Pair], pivot: str, known: Collection[str]) -> bool:
+    """Return whether the second sentences have more of the pivot's words than the first."""
+    some = pairs[:_LOOKED_AT]
+    first, second = (
+        sum(word in known for text in texts for word in words(text, pivot))
+        for texts in ((pair.first for pair in some), (pair.second for pair in some))
+    )
+    return second > first
+
+
+def text_sentences(text: LanguageText) -> Iterator[str]:
+    """Yield the sentences of running text as they stand."""
+    lines = (line.rpartition("\t")[2] for line in islice(read_lines(text.path), text.limit))
+    if text.wrapped:  # an empty line ends a paragraph
+        paragraphs = groupby(lines, key=lambda line: bool(line.strip()))
+        lines = (" ".join(group) for filled, group in paragraphs if filled)
+    for line in lines:
+        yield from _SENTENCE_END.split(line.strip())
+
+
+def first_vectors(
+    vocabulary: Vocabulary,
+    lexica: Lexica,
+    rows: Mapping[str, int],
+    vectors: Floats,
+    bags: Bags,
+    targets: Array,
+) -> Floats:
+    """Return what every word starts from, (n_words, dim) of length 1, or 0 of a word without any.
+
+    Args:
+        vocabulary: The words.
+        lexica: A word starts from the mean of its translations; one of the pivot is its own.
+        rows: Of the translations among the vectors.
+        vectors: (n_translations, dim); a row of zeros counts as none.
+        bags: Sentences; a word without translations starts from the mean of their targets.
+        targets: (n_targets, dim).
+    """
+    known = np.any(vectors, axis=1)
+    spelled = ((lang, word) for lang, listed in vocabulary.words.items() for word in listed)
+    found = [
+        (i, rows[entry])
+        for i, (lang, word) in enumerate(spelled)
+        for entry in lexica.get(lang, {}).get(word, ())
+        if known[rows[entry]]
+    ]
+    owners, translations = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    n = len(vocabulary.shares)
+    first = _means(translations, owners, n, vectors)
+    sentence = np.repeat(np.arange(len(bags)), np.diff(bags.offsets))
+    tokens = np.flatnonzero(~np.any(first, axis=1)[bags.ids])
+    tokens = tokens[np.argsort(bags.ids[tokens], kind="stable")]
+    heard = bags.targets[sentence[tokens]]
+    return first + _means(heard, bags.ids[tokens], n, targets)
+
+
+def _means(rows: Ints, owners: Array, n: int, vectors: Array) -> Floats:
+    """Return the means of rows of vectors by owner, (n, dim) of length 1; 0 of who has none."""
+    distinct, averages = averaging(rows, owners, n)
+    return unit_rows(averages @ vectors[distinct].astype(np.float32))
