@@ -5,7 +5,8 @@ of word vectors that has sentences for words, such as ``X.npy`` beside ``X.words
 per line.
 
 A model speaks slowly, so what it said is kept: a folder per teacher beside the installed spaces,
-named by a hash of the teacher's files and settings, with a file for every few thousand vectors.
+named by a hash of the teacher's files and settings, with a file for every few thousand vectors, in
+int8: half a gigabyte for a million sentences.
 A sentence is found by its own hash, whatever text it comes from. What was interrupted goes on with
 the sentences that are missing. The folder may be deleted at any time.
 """
@@ -24,7 +25,7 @@ from pmeans.output import unit_rows
 from pmeans.spaces.library import home
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.store import open_space
-from pmeans.tensors import map_tensors, write_tensors
+from pmeans.tensors import decoded, map_tensors, quantised, write_tensors
 from pmeans.training.speakers import Pooling, model_files, open_model
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Progress
@@ -97,15 +98,17 @@ class Teacher(FromFiles):
             done = len(keys) - len(missing) + low
             progress(done / len(keys), f"teacher: {done:,} of {len(keys):,} sentences")
             asked = [sentences[i] for i in missing[low : low + KEPT_AT_ONCE].tolist()]
-            said, new = unit_rows(speak(asked)).astype(np.float16), _keys(asked)
+            said, new = speak(asked), _keys(asked)
             if not np.isfinite(said).all():
                 raise InputError(f"{self.path}: the teacher's vectors hold NaN or infinity.")
+            codes, scale = quantised(unit_rows(said), None, "int8", str)
+            assert scale is not None
             write_tensors(
                 folder / f"{new[0]:016x}-{len(new)}.safetensors",
-                {"keys": new, "vectors": said},
+                {"keys": new, "vectors": codes, "scale": scale},
                 {"teacher": identity},
             )
-            parts.append((np.searchsorted(keys, new), said))
+            parts.append((np.searchsorted(keys, new), decoded(codes, scale)))
         found = np.empty((len(keys), parts[0][1].shape[1]), dtype=np.float16)
         for at, vectors in parts:
             found[at] = vectors
@@ -132,7 +135,7 @@ def _kept(folder: Path, identity: str) -> Iterator[tuple[Array, Array]]:
     width = None
     for path in sorted(folder.glob("*.safetensors")):
         arrays, metadata = map_tensors(path)
-        if metadata.get("teacher") != identity or {"keys", "vectors"} - arrays.keys():
+        if metadata.get("teacher") != identity or {"keys", "vectors", "scale"} - arrays.keys():
             raise StorageError(f"{path} is not of this teacher. Delete it, or move it away.")
         keys, vectors = arrays["keys"], arrays["vectors"]
         if vectors.shape != (len(keys), width or vectors.shape[-1]):
@@ -141,4 +144,4 @@ def _kept(folder: Path, identity: str) -> Iterator[tuple[Array, Array]]:
                 "Delete it: it will be computed again."
             )
         width = vectors.shape[1]
-        yield keys, vectors
+        yield keys, decoded(vectors, arrays["scale"])

@@ -113,7 +113,11 @@ def test_kept_vectors_of_another_width_are_refused(model, tmp_path):
     said(model.path, ["a"])
     (path,) = kept(tmp_path)
     identity = path.parent.name.rpartition("-")[2]
-    arrays = {"keys": np.arange(1, dtype=np.uint64), "vectors": np.zeros((1, 3), np.float16)}
+    arrays = {
+        "keys": np.arange(1, dtype=np.uint64),
+        "vectors": np.zeros((1, 3), np.int8),
+        "scale": np.ones(1, np.float32),
+    }
     teacher.write_tensors(path.with_name("zzz.safetensors"), arrays, {"teacher": identity})
     message = r"zzz\.safetensors has vectors \(1, 3\), where \(1, 2\) is expected"
     with pytest.raises(StorageError, match=message):
@@ -237,9 +241,9 @@ def test_a_tiny_onnx_model_speaks(tmp_path):
     splitter.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     splitter.save(str(tmp_path / "tokenizer.json"))
     vectors, known = said(tmp_path, ["dog", "old cat"], pooling="mean")
-    # Float16 has three digits.
+    # Half a step of the codes, 1/127 of the largest number.
     length = (1 + 25) ** 0.5
-    np.testing.assert_allclose(vectors, [[0.6, 0.8], [1 / length, 5 / length]], atol=1e-3)
+    np.testing.assert_allclose(vectors, [[0.6, 0.8], [1 / length, 5 / length]], atol=0.5 / 127)
     assert known.all()
     (tmp_path / "tokenizer.json").write_text("[]")
     with pytest.raises(FormatError, match=r"tokenizer\.json: not a tokenizer"):
