@@ -35,6 +35,9 @@ GOLDEN = [
     ("CLS-reviews", "en", REVIEWS, "12eba49b701f"),
     ("CLS-reviews", "de", REVIEWS, "ffe5bc577c96"),
     ("CLS-reviews", "fr", REVIEWS, "9d97e16075be"),
+    ("CLS-films", "en", REVIEWS, "1686c4ad9852"),
+    ("CLS-films", "de", REVIEWS, "5defe30f88ba"),
+    ("CLS-films", "fr", REVIEWS, "384e1f7682ec"),
     ("MR", "en", ([5331, 5331],), "84354475bd67"),
     ("CR", "en", ([1368, 2407],), "ea327d535931"),
     ("SUBJ", "en", ([5000, 5000],), "5b968ef0d15c"),
@@ -53,6 +56,10 @@ UNCLASSED = [
     ("NTREX", "de", {"test": 1961}, "2cf333de7e34"),
     ("STS", "en", {"first": 1500, "second": 1500}, "6ffbafdd726d"),
     ("STS", "de", {"first": 1500, "second": 1500}, "4529bcdc0687"),
+    ("Tatoeba-de", "en", {"test": 2000}, "b7bad49d2dc5"),
+    ("Tatoeba-de", "de", {"test": 2000}, "8f80ee942f7e"),
+    ("Tatoeba-fr", "en", {"test": 2000}, "e27ed6c7e009"),
+    ("Tatoeba-fr", "fr", {"test": 2000}, "fefd026566a0"),
 ]
 
 

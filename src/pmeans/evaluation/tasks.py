@@ -53,8 +53,9 @@ _READERS: dict[Layout, Callable[[Task, Path, Sequence[str]], Mapping[str, Parts]
     "cls-reviews": cls.read_reviews,
     "lines": unclassed.read,
     "graded-pairs": unclassed.read,
+    "held-out-pairs": unclassed.read_held_out,
 }
-_UNCLASSED = ("lines", "graded-pairs")
+_UNCLASSED = ("lines", "graded-pairs", "held-out-pairs")
 
 
 @functools.cache

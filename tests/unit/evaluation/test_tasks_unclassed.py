@@ -7,9 +7,11 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError
 from pmeans.evaluation import tasks
 from pmeans.evaluation.layouts.task import File, Task
+from pmeans.evaluation.layouts.unclassed import select
 from pmeans.evaluation.measures.retrieval import retrieved
 from pmeans.evaluation.protocols import check, evaluate
 from pmeans.recipe import Part, Recipe
+from pmeans.training.corpus import Pair, PairFile
 
 LINES = Task(
     "lines",
@@ -26,6 +28,14 @@ PAIRS = Task(
     layout="graded-pairs",
     measure="spearman",
     protocol="sts",
+    parallel=True,
+)
+HELD_OUT = Task(
+    "held-out",
+    (File("pairs.tsv", source="talk"),),
+    ("en", "de"),
+    layout="held-out-pairs",
+    protocol="retrieval",
     parallel=True,
 )
 HEADER = "score\tfirst\tsecond\n"
@@ -136,3 +146,33 @@ def test_a_task_that_lacks_a_side_is_refused(tmp_path):
     dataset = tasks.load(LINES, tmp_path, ["en", "de"])
     with pytest.raises(InputError, match="needs equally many sentences of the part 'first'"):
         check(dataset, "sts", "en", ["de"])
+
+
+def test_held_out_pairs_are_those_of_a_source_that_no_trainer_takes(tmp_path):
+    lines = [f"{source}\tcat {i}\tkatze {i}\n" for source in ("talk", "news") for i in range(100)]
+    (tmp_path / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    rows = tasks.load(HELD_OUT, tmp_path, ["en", "de"]).rows
+    trained = PairFile(str(tmp_path / "pairs.tsv"), "en", "de").read()["train"]
+    assert rows["en"]["test"].sentences == ("cat 98", "cat 99")
+    assert rows["de"]["test"].sentences == ("katze 98", "katze 99")
+    assert not {"cat 98", "cat 99"} & {pair.first for pair in trained}
+
+
+def test_a_source_without_pairs_to_test_is_refused(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("talk\tcat\tkatze\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="no pairs of 'talk' that are not trained on"):
+        tasks.load(HELD_OUT, tmp_path, ["en", "de"])
+
+
+def test_pairs_with_a_sentence_that_is_trained_on_or_there_twice_are_not_drawn():
+    trained = [Pair("talk", "a", "b")]
+    pairs = [Pair("talk", *texts) for texts in (("A", "x"), ("x", "B"), ("c", "d"), ("e", "D"))]
+    assert select(pairs, trained) == [Pair("talk", "c", "d")]
+
+
+def test_a_sample_of_pairs_is_the_same_whatever_their_order():
+    pairs = [Pair("talk", f"cat {i}", f"katze {i}") for i in range(9)]
+    drawn = select(pairs, [], 3)
+    assert len(drawn) == 3
+    assert set(drawn) == set(select(pairs[::-1], [], 3))
+    assert drawn == sorted(drawn, key=pairs.index)

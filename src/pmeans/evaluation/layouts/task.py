@@ -29,6 +29,7 @@ Layout = Literal[
     "cls-reviews",
     "lines",
     "graded-pairs",
+    "held-out-pairs",
 ]
 _MOST = 1 << 30  # bytes of a file; an archive that unpacks to more is not a task of sentences
 
@@ -42,6 +43,7 @@ class File:
         lang: Language of its sentences; empty if a column tells, or if it has labels alone.
         part: The part of the task that it holds.
         label: Class of all its lines, where a file holds one class.
+        source: Which of its pairs are meant, where a file has several sources.
         rows: How many lines, records or reviews it must have; 0 if that is not known.
         sha256: Checksum of its unpacked bytes; empty if that is not known.
         encoding: Of its text.
@@ -52,6 +54,7 @@ class File:
     lang: str = ""
     part: TaskPart = "all"
     label: str = ""
+    source: str = ""
     rows: int = 0
     sha256: str = ""
     encoding: Literal["utf-8", "latin-1"] = "utf-8"
