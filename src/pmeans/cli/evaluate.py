@@ -124,11 +124,11 @@ def compare(
     results: Results = RESULTS,
 ) -> None:
     """Compare two encoders, task by task."""
-    from pmeans.experiments import render, tables
+    from pmeans.experiments import comparison, render
     from pmeans.experiments.results import of_row
 
     (name_a, first), (name_b, second) = of_row(results, a), of_row(results, b)
-    made = tables.compare(name_a, first.values(), name_b, second.values())
+    made = comparison.compare(name_a, first.values(), name_b, second.values())
     _write(render.render(made, format_), None)
 
 

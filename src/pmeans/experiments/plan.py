@@ -35,7 +35,9 @@ from pmeans.recipe import Part
 from pmeans.training.corpus import PairFile
 from pmeans.types import Root, Scope, Tokenizer
 
-TableForm = Literal["tasks", "transfer", "languages", "averages", "dimensions", "translations"]
+TableForm = Literal[
+    "tasks", "transfer", "languages", "averages", "dimensions", "translations", "groups"
+]
 Set = Literal["paper", "available"]
 
 
@@ -81,6 +83,25 @@ class EncoderRow:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Columns of a table: a task by a protocol, trained in one language and tested in some.
+
+    Attributes:
+        task: Name of the task.
+        test: Languages of the test rows; for ``retrieval``, those to find translations in.
+        train: Language of the training rows; for ``retrieval``, the one that asks.
+        protocol: ``paper`` for the task's own, or another, if the task has classes.
+        group: Heading of the columns that are averaged with these; the task's name if None.
+    """
+
+    task: str
+    test: tuple[str, ...]
+    train: str = "en"
+    protocol: str = "paper"
+    group: str | None = None
+
+
+@dataclass(frozen=True)
 class Experiment:
     """Encoders x tasks x languages, and how their scores are shown.
 
@@ -92,8 +113,9 @@ class Experiment:
             ``languages`` a column a task and language (Table 6); ``averages`` the cross-lingual
             and the in-language average (Tables 4 and 5); ``dimensions`` the average against the
             number of columns (the figure); ``translations`` correlations between scores on
-            human and on machine translations.
-        tasks: Names of tasks.
+            human and on machine translations; ``groups`` the mean of each group of ``columns``
+            and of all groups, then every column.
+        tasks: Names of tasks; those of ``columns`` where they are given.
         encoders: The rows.
         protocol: ``paper`` for each task's own, or one for all that have classes.
         train: Language of the training rows.
@@ -101,19 +123,21 @@ class Experiment:
         in_language: Whether each test language is also trained on itself.
         published: Name of the published table to show beside ours.
         own_tasks: A file of tasks beside this one, for those of ``tasks`` that are not known.
+        columns: In place of tasks, protocol and test, where columns differ in more than the task.
     """
 
     name: str
     title: str
     layout: TableForm
-    tasks: tuple[str, ...]
     encoders: tuple[EncoderRow, ...]
+    tasks: tuple[str, ...] = ()
     protocol: str = "paper"
     train: str = "en"
     test: tuple[str, ...] = ("en",)
     in_language: bool = False
     published: str | None = None
     own_tasks: str | None = None
+    columns: tuple[Columns, ...] = ()
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Experiment:
@@ -124,6 +148,9 @@ class Experiment:
             replace(row, text=row.text and row.text.beside(folder)) for row in experiment.encoders
         )
         experiment = replace(experiment, encoders=tuple(rows))
+        if experiment.columns and not experiment.tasks:
+            tasks = dict.fromkeys(column.task for column in experiment.columns)
+            experiment = replace(experiment, tasks=tuple(tasks))
         if experiment.own_tasks:
             experiment = replace(experiment, own_tasks=str(folder / experiment.own_tasks))
         try:
@@ -137,6 +164,20 @@ class Experiment:
         """Return one of the experiment's tasks."""
         own = from_toml(self.own_tasks) if self.own_tasks else []
         return next((task for task in own if task.name == name), None) or find(name)
+
+    @property
+    def measured(self) -> tuple[Columns, ...]:
+        """What the rows are measured by: its columns, or each of its tasks in its languages."""
+        if self.columns:
+            return tuple(column for column in self.columns if column.task in self.tasks)
+        own = self.test if self.in_language else ()
+        return tuple(
+            Columns(task, test, train, self.protocol)
+            for task in self.tasks
+            for train, test in dict.fromkeys(
+                [(self.train, self.test), *((lang, (lang,)) for lang in own)]
+            )
+        )
 
     @property
     def needs_data(self) -> bool:
@@ -178,24 +219,21 @@ class Place:
 
 def places(experiment: Experiment) -> list[Place]:
     """Return all places that could be filled, in the order of the file."""
-    pairs = [(experiment.train, lang) for lang in experiment.test]
-    if experiment.in_language:
-        pairs += [(lang, lang) for lang in experiment.test]
-    protocols = {name: _protocol(experiment, name) for name in experiment.tasks}
+    protocols = {column: _protocol(experiment, column) for column in experiment.measured}
     return [
-        Place(row, name, protocol, *pair)
+        Place(row, column.task, protocol, column.train, lang)
         for row in experiment.encoders
         if not row.absent
-        for name, protocol in protocols.items()
-        for pair in dict.fromkeys(pairs)
+        for column, protocol in protocols.items()
+        for lang in column.test
     ]
 
 
-def _protocol(experiment: Experiment, task: str) -> str:
-    """Return the protocol of a task: the experiment's, or its own if that is asked or needed."""
-    own = experiment.task(task).protocol
+def _protocol(experiment: Experiment, column: Columns) -> str:
+    """Return the protocol of columns: theirs, or the task's own if that is asked or needed."""
+    own = experiment.task(column.task).protocol
     classifies = own in (each.name for each in CLASSIFYING)
-    return own if experiment.protocol == "paper" or not classifies else experiment.protocol
+    return own if column.protocol == "paper" or not classifies else column.protocol
 
 
 def _mistakes(experiment: Experiment) -> Iterator[str]:
@@ -205,8 +243,15 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
             f"name {experiment.name!r} cannot be that of a folder: take letters, digits, "
             "'.', '_' and '-'."
         )
+    if bool(experiment.columns) != (experiment.layout == "groups"):
+        yield "the layout 'groups' shows columns, and no other layout does."
     named = [row.name for row in experiment.encoders]
-    for key, values in (("encoder", named), ("task", experiment.tasks), ("test", experiment.test)):
+    once = {"encoder": named, "task": experiment.tasks, "test": experiment.test}
+    if experiment.columns:
+        once["column"] = [
+            f"{c.task} {c.train}-{lang}" for c in experiment.columns for lang in c.test
+        ]
+    for key, values in once.items():
         if not values:
             yield f"it has no {key}."
         for value, count in Counter(values).items():
@@ -221,16 +266,23 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
                 f"layout {experiment.layout!r} shows transfer from {experiment.train!r} to other "
                 f"languages: leave {experiment.train!r} out of test."
             )
-    elif len(experiment.test) > 1:
+    elif len(experiment.test) > 1 and experiment.layout != "groups":
         yield f"layout {experiment.layout!r} shows one test language, not {len(experiment.test)}."
-    if experiment.protocol != "paper":
-        of_name(experiment.protocol)
+    protocols: dict[str, str] = {}
+    for column in experiment.measured:
+        if column.protocol != "paper":
+            of_name(column.protocol)
+        protocol = _protocol(experiment, column)
+        if protocols.setdefault(column.task, protocol) != protocol:
+            yield f"the task {column.task!r} is there by two protocols: make it two experiments."
+        if not column.test:
+            yield f"the columns of {column.task!r} have no test language."
     models = published.load(experiment.published).models
     for row in experiment.encoders:
         yield from _row_mistakes(row)
-        for name in experiment.tasks if row.settings.chosen else ():
-            of_name(_protocol(experiment, name)).check_settings(row.settings)
-        if row.project and experiment.protocol == "transfer":
+        for protocol in protocols.values():
+            of_name(protocol).check_settings(row.settings)
+        if row.project and "transfer" in protocols.values():
             yield f"encoder {row.name!r}: a projection has no columns for 'transfer' to choose."
         if row.published and row.published not in models:
             yield (

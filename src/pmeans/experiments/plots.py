@@ -52,7 +52,7 @@ def dimensions(
     """
     if path.suffix.lower() not in _METADATA:
         raise InputError(f"{str(path)!r} must end in {', '.join(_METADATA)}.")
-    points, gone = _points(experiment, Scores(experiment, cells, reasons))
+    points, gone = _points(experiment, Scores(cells, reasons))
     if not points:
         raise InputError(
             f"experiment {experiment.name!r} has no average to draw: {'; '.join(gone)}."
@@ -73,7 +73,7 @@ def dimensions(
 def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[str]]:
     """Return what is drawn, from the smallest on, and what is left out and why."""
     book = published.load(experiment.published)
-    over = Over(experiment.tasks, experiment.test)
+    over = Over.each(experiment.tasks, experiment.train, experiment.test)
     shown = comparable(over, "avg", book)
     points: list[_Point] = []
     gone: dict[str, list[str]] = {}
@@ -86,7 +86,7 @@ def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[
         if got is None:
             gone.setdefault(str(scores.missing(row, over)), []).append(row.name)
             continue
-        if first := scores.of(row.name, over.tasks[0], over.langs[0]):
+        if first := scores.of(row.name, over.all[0]):
             bounds = (got.mean, got.low, got.high)
             points.append(_Point(row.name, _group(row), first.dim, *bounds, published=False))
     without = [f"{', '.join(names)} ({why})" for why, names in gone.items()]

@@ -15,7 +15,7 @@ not there.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,6 +35,8 @@ from pmeans.files import replacing
 
 Key = tuple[str, str, str, str]
 """Row, task, training and test language."""
+Where = tuple[str, str, str]
+"""Task, training and test language."""
 Reasons = Mapping[tuple[str, str, str], str]
 """Why there is no result, by row, task and test language."""
 NOT_RUN = "not run yet"
@@ -132,47 +134,60 @@ def of_row(results: Path, source: str) -> tuple[str, dict[Key, Cell]]:
 
 @dataclass(frozen=True)
 class Over:
-    """What a score is averaged over: the languages of each task, then the tasks.
+    """What a score is averaged over: what is in each group, then the groups.
 
     Attributes:
-        tasks: Names of tasks.
-        langs: Test languages.
-        in_language: Train on the test language instead of the experiment's training language.
+        groups: What depends on each other is in one group, as the languages of a task.
     """
 
-    tasks: tuple[str, ...]
-    langs: tuple[str, ...]
-    in_language: bool = False
+    groups: tuple[tuple[Where, ...], ...]
+
+    @classmethod
+    def each(cls, tasks: Iterable[str], train: str, langs: Sequence[str]) -> Over:
+        """Return some tasks in some test languages, each task a group."""
+        return cls(tuple(tuple((task, train, lang) for lang in langs) for task in tasks))
+
+    @property
+    def all(self) -> tuple[Where, ...]:
+        """What is in any group."""
+        return tuple(where for group in self.groups for where in group)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of all tasks."""
+        return tuple(dict.fromkeys(task for task, _, _ in self.all))
+
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """All test languages."""
+        return tuple(dict.fromkeys(lang for _, _, lang in self.all))
+
+    @property
+    def in_language(self) -> Over:
+        """The same, trained in the test languages."""
+        return Over(tuple(tuple((t, lang, lang) for t, _, lang in g) for g in self.groups))
 
 
 class Scores:
     """The results of an experiment, by encoder, task and languages."""
 
-    def __init__(
-        self, experiment: Experiment, cells: Mapping[Key, Cell], reasons: Reasons | None = None
-    ) -> None:
-        self._train = experiment.train
+    def __init__(self, cells: Mapping[Key, Cell], reasons: Reasons | None = None) -> None:
         self._reasons = reasons or {}
         self._intervals: dict[tuple[str, Over], Interval] = {}
         self._cells = cells
 
-    def of(self, encoder: str, task: str, lang: str, in_language: bool = False) -> Cell | None:
-        """Return a row's cell of a task; None if it was not computed."""
-        return self._cells.get((encoder, task, lang if in_language else self._train, lang))
+    def of(self, encoder: str, where: Where) -> Cell | None:
+        """Return a row's cell; None if it was not computed."""
+        return self._cells.get((encoder, *where))
 
     def missing(self, row: EncoderRow, over: Over) -> str | None:
         """Say why a score cannot be given; None if it can."""
         if row.absent is not None:
             return row.absent
-        gone = [
-            (task, lang)
-            for task in over.tasks
-            for lang in over.langs
-            if not self.of(row.name, task, lang, over.in_language)
-        ]
+        gone = [(where[0], where[2]) for where in over.all if not self.of(row.name, where)]
         if not gone:
             return None
-        if len(over.tasks) == 1:
+        if len(over.groups) == 1:
             said = (self._reasons.get((row.name, *each), NOT_RUN) for each in gone)
             return "; ".join(dict.fromkeys(said))
         tasks = list(dict.fromkeys(task for task, _ in gone))
@@ -184,29 +199,25 @@ class Scores:
             return None
         key = (row.name, over)
         if key not in self._intervals:
-            by_task = [
-                average([interval(cell) for cell in langs], independent=False)
-                for langs in self._by_task(row.name, over)
+            by_group = [
+                average([interval(cell) for cell in group], independent=False)
+                for group in self._by_group(row.name, over)
             ]
-            self._intervals[key] = average(by_task, independent=True)
+            self._intervals[key] = average(by_group, independent=True)
         return self._intervals[key]
 
     def compare(self, a: EncoderRow, b: EncoderRow, over: Over) -> Comparison | None:
         """Compare two encoders; None if their results do not allow it."""
-        tasks = zip(self._by_task(a.name, over), self._by_task(b.name, over), strict=True)
-        by_task = []
+        groups = zip(self._by_group(a.name, over), self._by_group(b.name, over), strict=True)
+        by_group = []
         try:
-            for langs in tasks:
-                each = [compare(*pair) for pair in zip(*langs, strict=True)]
-                by_task.append(average_comparison(each, independent=False))
+            for sides in groups:
+                each = [compare(*pair) for pair in zip(*sides, strict=True)]
+                by_group.append(average_comparison(each, independent=False))
         except InputError:  # other splits, or no predictions: no ground for a claim
             return None
-        return average_comparison(by_task, independent=True)
+        return average_comparison(by_group, independent=True)
 
-    def _by_task(self, encoder: str, over: Over) -> list[list[Cell]]:
-        """Return the cells by task and language; all must be there."""
-        found = [
-            [self.of(encoder, task, lang, over.in_language) for lang in over.langs]
-            for task in over.tasks
-        ]
-        return [[cell for cell in cells if cell] for cells in found]
+    def _by_group(self, encoder: str, over: Over) -> list[list[Cell]]:
+        """Return the cells of each group; all must be there."""
+        return [[self._cells[encoder, *where] for where in group] for group in over.groups]

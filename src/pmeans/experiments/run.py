@@ -123,7 +123,9 @@ def prepare(experiment: Experiment, root: Path) -> tuple[list[Work], dict[Key, s
     Returns:
         What can be evaluated, the id of each of its cells, and why other cells cannot.
     """
-    langs = list(dict.fromkeys((experiment.train, *experiment.test)))
+    langs: dict[str, dict[str, None]] = {}  # of each task, those that train first
+    for column in experiment.measured:
+        langs.setdefault(column.task, {}).update(dict.fromkeys((column.train, *column.test)))
     loaded: dict[str, tuple[Dataset | None, dict[str, str]]] = {}
     shelf = Shelf()
     works: dict[tuple[object, ...], Work] = {}
@@ -138,7 +140,7 @@ def prepare(experiment: Experiment, root: Path) -> tuple[list[Work], dict[Key, s
             reasons.setdefault(key, str(error))
             continue
         if place.task not in loaded:
-            loaded[place.task] = _load(experiment.task(place.task), root, langs)
+            loaded[place.task] = _load(experiment.task(place.task), root, [*langs[place.task]])
         dataset, missing = loaded[place.task]
         lacking = [missing[lang] for lang in pair if lang in missing]
         if dataset is None or lacking:

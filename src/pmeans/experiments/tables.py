@@ -1,4 +1,4 @@
-"""From results to the table of an experiment, or of two encoders side by side.
+"""From results to the table of an experiment.
 
 Nothing here rounds, and nothing fills a gap: a cell without results stays empty and says why, and
 an average over fewer tasks than its heading promises is not taken. A number is bold only if it is
@@ -8,20 +8,20 @@ the best of its column and set by more than chance, see `_best`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import ConfigError
 from pmeans.evaluation.cells import Cell
 from pmeans.experiments import published, statistics
 from pmeans.experiments.plan import EncoderRow, Experiment
 from pmeans.experiments.published import Published
 from pmeans.experiments.render import SIGNIFICANT, Column, Field, Row, Section, Table
-from pmeans.experiments.results import NOT_RUN, Key, Over, Reasons, Scores
-from pmeans.experiments.statistics import Comparison, Interval, holm, interval
+from pmeans.experiments.results import NOT_RUN, Key, Over, Reasons, Scores, Where
+from pmeans.experiments.statistics import Interval, holm
 
-Languages = tuple[str, str, str]
-"""Task, training and test language."""
 SETS = {"paper": "The paper's word spaces", "available": "Word spaces that can be had"}
 
 
@@ -39,67 +39,116 @@ def build(
     experiment: Experiment, cells: Mapping[Key, Cell], reasons: Reasons | None = None
 ) -> Table:
     """Return the table of an experiment from its scores and the reasons why others are missing."""
-    scores = Scores(experiment, cells, reasons)
+    scores = Scores(cells, reasons)
     if experiment.layout == "translations":
         return _translations(experiment, scores)
     book = published.load(experiment.published)
     specs = tuple(_specs(experiment))
-    several = len({row.set for row in experiment.encoders}) > 1
-    sections = tuple(
-        Section(title if several else None, _rows(rows, specs, experiment, scores, book))
-        for each, title in SETS.items()
-        if (rows := [row for row in experiment.encoders if row.set == each])
-    )
+    sections = _sections(experiment, partial(_rows, specs, experiment, scores, book))
     titles = [*(spec.title for spec in specs), "known words, lowest", "known words, mean"]
     columns = (Column("dimensions", 0), *(Column(title) for title in titles))
     measures = {experiment.task(name).measure for name in experiment.tasks}
     legend = tuple(_legend(specs, book, "spearman" in measures))
-    further = (_coverage_table(experiment, scores), *_calibration_table(experiment, scores))
-    return Table(experiment.title, "encoder", columns, sections, legend, further)
+    further = [_coverage_table(experiment, scores), *_calibration_table(experiment, scores)]
+    if experiment.layout == "groups":
+        further.insert(0, _every_column(experiment, scores))
+    return Table(experiment.title, "encoder", columns, sections, legend, tuple(further))
 
 
 def _specs(experiment: Experiment) -> Iterator[_Spec]:
     tasks, langs, gap = experiment.tasks, experiment.test, experiment.in_language
+    if experiment.layout == "groups":
+        groups = {
+            title: tuple(where for _, where in each)
+            for title, each in groupby(_columns(experiment), lambda each: each[0])
+        }
+        yield _Spec("mean of groups", "avg", Over(tuple(groups.values())))
+        yield from (_Spec(title, title, Over((group,))) for title, group in groups.items())
+        return
+    each = partial(Over.each, train=experiment.train)
     if experiment.layout == "averages":
-        yield _Spec("cross-lingual", "xling", Over(tasks, langs))
-        yield _Spec("in-language", "in_language", Over(tasks, langs, in_language=True))
+        yield _Spec("cross-lingual", "xling", each(tasks, langs=langs))
+        yield _Spec("in-language", "in_language", each(tasks, langs=langs).in_language)
         return
     gap = gap and experiment.layout in ("transfer", "languages")
-    yield _Spec("average", "avg", Over(tasks, langs), gap)
+    yield _Spec("average", "avg", each(tasks, langs=langs), gap)
     if experiment.layout == "languages":
         for lang in langs:
-            yield _Spec(f"average {lang}", f"avg_{lang}", Over(tasks, (lang,)), gap)
+            yield _Spec(f"average {lang}", f"avg_{lang}", each(tasks, langs=[lang]), gap)
         for task in tasks:
             for lang in langs:
-                yield _Spec(f"{task} {lang}", f"{task}_{lang}", Over((task,), (lang,)), gap)
+                yield _Spec(f"{task} {lang}", f"{task}_{lang}", each([task], langs=[lang]), gap)
     else:
         for task in tasks:
-            yield _Spec(task, task, Over((task,), langs), gap)
+            yield _Spec(task, task, each([task], langs=langs), gap)
+
+
+def _columns(experiment: Experiment) -> list[tuple[str, Where]]:
+    """Return what is measured, with the heading of its group, group by group."""
+    headed = [
+        (column.group or column.task, (column.task, column.train, lang))
+        for column in experiment.measured
+        for lang in column.test
+    ]
+    order = list(dict.fromkeys(title for title, _ in headed))
+    return sorted(headed, key=lambda each: order.index(each[0]))
+
+
+def _every_column(experiment: Experiment, scores: Scores) -> Table:
+    specs = []
+    for title, (task, train, lang) in _columns(experiment):
+        name = f"{title} {lang}" if train == experiment.train else f"{title} {train}→{lang}"
+        specs.append(_Spec(name, name, Over((((task, train, lang),),))))
+    columns = tuple(Column(spec.title) for spec in specs)
+    sections = _sections(experiment, partial(_scored, specs, scores, published.NOTHING))
+    return Table("Every column", "encoder", columns, sections)
+
+
+def _sections(
+    experiment: Experiment, made: Callable[[Sequence[EncoderRow]], tuple[Row, ...]]
+) -> tuple[Section, ...]:
+    """Return the rows of each set of encoders, under its title if there are several."""
+    several = len({row.set for row in experiment.encoders}) > 1
+    return tuple(
+        Section(title if several else None, made(rows))
+        for each, title in SETS.items()
+        if (rows := [row for row in experiment.encoders if row.set == each])
+    )
 
 
 def _rows(
-    rows: Sequence[EncoderRow],
     specs: Sequence[_Spec],
     experiment: Experiment,
     scores: Scores,
     book: Published,
+    rows: Sequence[EncoderRow],
 ) -> tuple[Row, ...]:
-    best = {spec.key: _best(rows, spec.over, scores) for spec in specs}
     done = []
-    for row in rows:
-        cells = [
-            replace(_cell(row, spec, scores, book), bold=row is best[spec.key]) for spec in specs
-        ]
+    for row, shown in zip(rows, _scored(specs, scores, book, rows), strict=True):
         dim, *coverage = _facts(row, experiment, scores)
-        cells = [dim, *cells, *coverage]
+        cells = [dim, *shown.fields, *coverage]
         note = None
         if all(cell.value is None for cell in cells):
             # One note instead of the same one in every cell.
             cells = [replace(cell, note=None) for cell in cells]
-            single = (Over((task,), experiment.test) for task in experiment.tasks)
-            note = "; ".join(dict.fromkeys(str(scores.missing(row, over)) for over in single))
-        done.append(Row(row.name, tuple(cells), note))
+            reasons = (scores.missing(row, Over(((where,),))) for _, where in _columns(experiment))
+            note = "; ".join(dict.fromkeys(map(str, reasons)))
+        done.append(replace(shown, fields=tuple(cells), note=note))
     return tuple(done)
+
+
+def _scored(
+    specs: Sequence[_Spec], scores: Scores, book: Published, rows: Sequence[EncoderRow]
+) -> tuple[Row, ...]:
+    """Return the scores of each row, the significantly best of each column in bold."""
+    best = {spec.key: _best(rows, spec.over, scores) for spec in specs}
+    return tuple(
+        Row(
+            row.name,
+            tuple(replace(_cell(row, s, scores, book), bold=row is best[s.key]) for s in specs),
+        )
+        for row in rows
+    )
 
 
 def _best(rows: Sequence[EncoderRow], over: Over, scores: Scores) -> EncoderRow | None:
@@ -127,15 +176,16 @@ def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Fiel
         return Field(published=theirs, published_gap=their_gap, note=note)
     gap = None
     if spec.gap:
-        over = replace(spec.over, in_language=True)
+        over = spec.over.in_language
         other, missing = scores.interval(row, over), scores.missing(row, over)
         gap = other.mean - got.mean if other else None
         note = f"in-language: {missing}" if missing else None
-    shown = _field(got)
+    shown = field(got)
     return replace(shown, gap=gap, published=theirs, published_gap=their_gap, note=note)
 
 
-def _field(got: Interval) -> Field:
+def field(got: Interval) -> Field:
+    """Show a score with its interval, if it has one."""
     return Field(got.mean) if math.isnan(got.error) else Field(got.mean, got.low, got.high)
 
 
@@ -156,7 +206,7 @@ def _facts(row: EncoderRow, experiment: Experiment, scores: Scores) -> tuple[Fie
     if not shares:
         unknown = Field(note="no word spaces whose words could be counted")
         return Field(found[0].dim), unknown, unknown
-    some = len(found) < len(experiment.tasks) * len(experiment.test)
+    some = len(found) < len(_tested(experiment))
     note = "of the tasks and languages with results" if some else None
     lowest, mean = min(shares), sum(shares) / len(shares)
     return Field(found[0].dim), Field(lowest, note=note), Field(mean, note=note)
@@ -164,15 +214,23 @@ def _facts(row: EncoderRow, experiment: Experiment, scores: Scores) -> tuple[Fie
 
 def _covered(row: EncoderRow, experiment: Experiment, scores: Scores) -> Iterator[Cell]:
     """Yield a cell for each task and test language, whatever it was trained in."""
-    for task in experiment.tasks:
-        for lang in experiment.test:
-            cell = scores.of(row.name, task, lang) or scores.of(row.name, task, lang, True)
-            if cell:
-                yield cell
+    for (task, lang), trained in _tested(experiment).items():
+        found = (scores.of(row.name, (task, train, lang)) for train in trained)
+        yield from [cell for cell in found if cell][:1]
+
+
+def _tested(experiment: Experiment) -> dict[tuple[str, str], list[str]]:
+    """Return the training languages of each task and test language."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for column in experiment.measured:
+        for lang in column.test:
+            found.setdefault((column.task, lang), []).append(column.train)
+    return found
 
 
 def _coverage_table(experiment: Experiment, scores: Scores) -> Table:
-    keys = [(task, lang) for task in experiment.tasks for lang in experiment.test]
+    trained = _tested(experiment)
+    keys = list(trained)
     rows = []
     for row in (each for each in experiment.encoders if each.absent is None):
         found = {(c.task, c.test_lang): c.coverage for c in _covered(row, experiment, scores)}
@@ -180,7 +238,7 @@ def _coverage_table(experiment: Experiment, scores: Scores) -> Table:
             cells = [
                 Field(100 * found[key][space])
                 if space in found.get(key, {})
-                else Field(note=scores.missing(row, Over(key[:1], key[1:])))
+                else Field(note=scores.missing(row, Over.each(key[:1], trained[key][0], key[1:])))
                 for key in keys
             ]
             rows.append(Row(f"{row.name}: {space}", tuple(cells)))
@@ -195,9 +253,8 @@ def _calibration_table(experiment: Experiment, scores: Scores) -> Iterator[Table
     errors = {
         (row.name, task, lang): sum(noted) / len(noted)
         for row in experiment.encoders
-        for task in experiment.tasks
-        for lang in experiment.test
-        if (cell := scores.of(row.name, task, lang)) and (noted := cell.chosen.get("ece"))
+        for (task, lang), (train, *_) in _tested(experiment).items()
+        if (cell := scores.of(row.name, (task, train, lang))) and (noted := cell.chosen.get("ece"))
     }
     keys = list(dict.fromkeys((task, lang) for _, task, lang in errors))
     rows = tuple(
@@ -277,7 +334,8 @@ def _correlations(
     points, gone = [], []
     for row in encoders:
         for lang in experiment.test:
-            pair = [Over((name,), (lang,)) for name in (task, f"{task}-MT")]
+            both = (task, f"{task}-MT")
+            pair = [Over.each([name], experiment.train, [lang]) for name in both]
             human, machine = (scores.interval(row, over) for over in pair)
             if human and machine:
                 points.append((human.mean, machine.mean))
@@ -298,65 +356,3 @@ def _correlations(
         low, high = found if len(points) > 3 else (None, None)
         cells += [Field(100 * r, low, high, published=theirs), Field(p)]
     return Row(task, (count, *cells))
-
-
-def compare(name_a: str, cells_a: Iterable[Cell], name_b: str, cells_b: Iterable[Cell]) -> Table:
-    """Compare two encoders by their scores on every task and language that either has any of."""
-    a, b = (
-        {(cell.task, cell.train_lang, cell.test_lang): cell for cell in cells}
-        for cells in (cells_a, cells_b)
-    )
-    if not a or not b:
-        raise InputError(f"{(name_b if a else name_a)!r} has no results to compare: run it first.")
-    keys = list(dict.fromkeys([*a, *b]))
-    compared: dict[Languages, Comparison] = {}
-    reasons: dict[Languages, str] = {}
-    for key in keys:
-        if key not in a or key not in b:
-            reasons[key] = f"no results of {name_a if key not in a else name_b}"
-            continue
-        try:
-            compared[key] = statistics.compare(a[key], b[key])
-        except InputError as error:
-            reasons[key] = str(error)
-    adjusted = dict(zip(compared, holm([each.p for each in compared.values()]), strict=True))
-    rows = []
-    for key in keys:
-        cells = [_score(each.get(key), reasons.get(key)) for each in (a, b)]
-        if key in compared:
-            got = compared[key]
-            cells += _compared(got, Field(adjusted[key]))
-        else:
-            cells += [Field(note=reasons[key])] * 4
-        task, train, test = key
-        rows.append(Row(f"{task} {train}→{test}", tuple(cells)))
-    if len(keys) > 1 and not reasons and len({key[1:] for key in keys}) == 1:
-        rows.append(_average([(a[key], b[key]) for key in keys], list(compared.values())))
-    second = name_b if name_b != name_a else f"{name_b} (second)"
-    scores = (Column(name_a), Column(second), Column("difference"))
-    columns = (*scores, Column("p", 4), Column("p, Holm", 4), Column("test"))
-    legend = (
-        "Per cent. ± is half of the 95 % confidence interval. The difference is the first minus "
-        "the second. Holm's adjustment is over all tasks; what is then below "
-        f"{SIGNIFICANT} is significant.",
-    )
-    title = f"{name_a} against {name_b}"
-    return Table(title, "task", columns, (Section(None, tuple(rows)),), legend)
-
-
-def _average(pairs: Sequence[tuple[Cell, Cell]], compared: Sequence[Comparison]) -> Row:
-    """Return the row of the average over tasks: one question more, outside Holm's adjustment."""
-    got = statistics.average_comparison(compared, independent=True)
-    sides = [[interval(cell) for cell in side] for side in zip(*pairs, strict=True)]
-    means = [statistics.average(side, independent=True) for side in sides]
-    cells = [Field(mean.mean, mean.low, mean.high) for mean in means]
-    return Row("average", (*cells, *_compared(got, Field())))
-
-
-def _compared(got: Comparison, adjusted: Field) -> list[Field]:
-    difference = Field(got.mean, got.low, got.high)
-    return [difference, Field(got.p), adjusted, Field(text=got.test)]
-
-
-def _score(cell: Cell | None, reason: str | None) -> Field:
-    return _field(interval(cell)) if cell else Field(note=reason)

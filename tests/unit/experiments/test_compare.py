@@ -3,11 +3,11 @@ from some_experiments import scored
 from some_results import noisy, splits
 
 from pmeans.errors import InputError
-from pmeans.experiments import statistics, tables
+from pmeans.experiments import comparison, statistics
 
 
 def compare(a, b, names=("A", "B")):
-    return tables.compare(names[0], a, names[1], b)
+    return comparison.compare(names[0], a, names[1], b)
 
 
 def both(**changes):

@@ -30,12 +30,32 @@ absent = "nobody has it"
 SETTINGS = 'settings = { adapt = "rows" }\nparts = [{ space = "y" }]'
 
 
+COLUMNS = """layout = "groups"
+
+[[columns]]
+task = "AC"
+test = ["en", "de"]
+protocol = "transfer"
+
+[[columns]]
+task = "NTREX"
+test = ["de"]
+
+[[columns]]
+task = "NTREX"
+train = "de"
+test = ["en"]
+
+"""
+GROUPS = TOML[: TOML.index("layout")] + COLUMNS + TOML[TOML.index("[[encoders") :]
+
+
 @pytest.fixture
 def read(tmp_path):
-    def reading(old="", new=""):
-        assert old in TOML
+    def reading(old="", new="", toml=TOML):
+        assert old in toml
         path = tmp_path / "toy.toml"
-        path.write_text(TOML.replace(old, new), encoding="utf-8")
+        path.write_text(toml.replace(old, new), encoding="utf-8")
         return Experiment.from_toml(path)
 
     return reading
@@ -141,3 +161,35 @@ def test_a_task_without_classes_keeps_its_own_protocol(read):
     measured = read('"AC", "MR"', '"AC", "NTREX", "STS"')
     measured = replace(measured, protocol="transfer", in_language=False)
     assert [place.protocol for place in places(measured)[::2]] == ["transfer", "retrieval", "sts"]
+
+
+def test_columns_name_task_protocol_and_languages(read):
+    found = places(read(toml=GROUPS))
+    assert [(p.task, p.protocol, p.train_lang, p.test_lang) for p in found] == [
+        ("AC", "transfer", "en", "en"),
+        ("AC", "transfer", "en", "de"),
+        ("NTREX", "retrieval", "en", "de"),
+        ("NTREX", "retrieval", "de", "en"),
+    ]
+
+
+def test_a_part_of_an_experiment_has_the_columns_of_its_tasks(read):
+    part = read(toml=GROUPS).only(tasks=["NTREX"])
+    assert {place.task for place in places(part)} == {"NTREX"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"groups"', '"tasks"', "the layout 'groups' shows columns"),
+        ('["en", "de"]', "[]", "the columns of 'AC' have no test language"),
+        ('["en", "de"]', '["de", "de"]', "2 times the column 'AC en-de'"),
+        ('"NTREX"\ntrain', '"AC"\ntrain', "'AC' is there by two protocols"),
+        ('"transfer"', '"transfr"', "no protocol 'transfr'"),
+        ('"NTREX"', '"NTRX"', "no task named 'NTRX'"),
+        ("test = [", "tests = [", "Did you mean 'test'"),
+    ],
+)
+def test_a_mistake_in_columns_is_refused(read, old, new, message):
+    with pytest.raises(ConfigError, match=rf"toy\.toml: .*{message}"):
+        read(old, new, GROUPS)

@@ -32,19 +32,19 @@ def test_no_date_is_in_a_figure(tmp_path):
 def test_an_encoder_without_an_average_is_left_out_and_named(tmp_path):
     caption = plots.dimensions(experiment(), results(), tmp_path / "a.svg", REASONS)
     assert "same size (an average of all 3 tasks, without TREC)" in caption
-    points, _ = plots._points(experiment(), Scores(experiment(), results()))
+    points, _ = plots._points(experiment(), Scores(results()))
     assert [point.name for point in points] == ["mean", "power & means_1 <50%"]
 
 
 def test_points_stand_at_their_dimensions_with_their_intervals():
-    points, _ = plots._points(experiment(), Scores(experiment(), results()))
+    points, _ = plots._points(experiment(), Scores(results()))
     assert [point.dim for point in points] == [300, 900]
     assert all(point.low < point.score < point.high for point in points)
 
 
 def test_published_averages_of_the_same_tasks_are_points_too(tmp_path):
     nine = experiment(tasks=NINE)
-    points, _ = plots._points(nine, Scores(nine, {}))
+    points, _ = plots._points(nine, Scores({}))
     assert [(p.name, p.dim, p.score, p.published) for p in points] == [
         ("GN [-inf, 1, inf]", 900, 77.9, True)
     ]
@@ -69,7 +69,7 @@ def test_labels_of_near_points_do_not_cover_each_other():
     rows = tuple(EncoderRow(f"e{i}") for i in range(4))
     found = {key: each for row in rows for key, each in scored(row.name, 75).items()}
     many = experiment(encoders=rows)
-    points, _ = plots._points(many, Scores(many, found))
+    points, _ = plots._points(many, Scores(found))
     heights = [y for _, _, y in plots._labels(points)]
     assert all(b - a >= 0.039 for a, b in itertools.pairwise(heights))
 

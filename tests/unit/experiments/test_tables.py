@@ -5,7 +5,7 @@ from some_results import noisy, result, splits
 
 from pmeans.errors import ConfigError
 from pmeans.experiments import tables
-from pmeans.experiments.plan import EncoderRow
+from pmeans.experiments.plan import Columns, EncoderRow
 from pmeans.experiments.statistics import interval
 
 
@@ -187,6 +187,50 @@ def test_languages_have_columns_of_their_own():
     assert (got.value, got.gap) == (pytest.approx(72), pytest.approx(2))
     assert (got.published, got.published_gap) == (66.5, 1.5)
     assert cell(table, "mean", "average de").value == pytest.approx((50 + 70 + 70) / 3)
+
+
+GROUPS = (
+    Columns("AM", ("de", "fr"), group="arguments"),
+    Columns("MR", ("en",), group="films"),
+    Columns("MR", ("en",), train="de", group="films"),
+)
+
+
+def grouped():
+    changes = {"columns": GROUPS, "tasks": ("AM", "MR"), "encoders": (EncoderRow("mean"),)}
+    found = {
+        **scored("mean", 70, test="de", tasks=("AM",)),
+        **scored("mean", 72, test="fr", tasks=("AM",), seed=1),
+        **scored("mean", 80, tasks=("MR",)),
+        **scored("mean", 90, train="de", tasks=("MR",), seed=2),
+    }
+    return tables.build(experiment("groups", published=None, **changes), found)
+
+
+def test_groups_have_a_mean_each_and_weigh_the_same():
+    values = [
+        cell(grouped(), "mean", each).value for each in ("arguments", "films", "mean of groups")
+    ]
+    assert values == pytest.approx([51, 85, 68])
+
+
+def test_groups_are_followed_by_every_column_with_its_interval():
+    every = grouped().further[0]
+    titles = ["arguments de", "arguments fr", "films en", "films de→en"]
+    assert [column.title for column in every.columns] == titles
+    got = cell(every, "mean", "films de→en")
+    assert got.value == pytest.approx(90)
+    assert got.low < got.value < got.high
+
+
+def test_a_group_without_one_of_its_columns_has_no_mean():
+    changes = {"columns": GROUPS, "tasks": ("AM", "MR"), "encoders": (EncoderRow("mean"),)}
+    found = scored("mean", 80, tasks=("MR",))
+    table = tables.build(experiment("groups", published=None, **changes), found)
+    assert cell(table, "mean", "films").note == "not run yet"
+    assert cell(table, "mean", "mean of groups").note == (
+        "an average of all 2 tasks, without AM, MR"
+    )
 
 
 def test_averages_are_the_cross_lingual_and_the_in_language_one():
