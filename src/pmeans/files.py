@@ -28,15 +28,12 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[IO[by
     again: it leaves no litter.
     """
     path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with _writable(path):
         if temporary:
             name = str(temporary)
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         else:
             descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(file.fileno(), 0o666 & ~_umask())
@@ -60,11 +57,8 @@ def replacing_folder(folder: str | Path, marker: str, what: str) -> Iterator[Pat
     folder = Path(folder)
     if folder.exists() and not (folder / marker).is_file():
         raise InputError(f"{str(folder)!r} exists and is no {what}: choose another name.")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    with _writable(folder):
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise StorageError(f"cannot write {str(folder)!r}: {error.strerror}.") from error
     try:
         yield temporary
         temporary.chmod(0o755)
@@ -78,6 +72,16 @@ def replacing_folder(folder: str | Path, marker: str, what: str) -> Iterator[Pat
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise _told(error, folder) from error
+
+
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    """Make the folder of a path; an error of the system in opening it names the path."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
 
 
 def _told(error: BaseException, path: Path) -> BaseException:
@@ -122,11 +126,16 @@ def size(n_bytes: int) -> str:
 
 
 def locked(path: Path) -> IO[bytes] | None:
-    """Open a file, made if need be, for this process alone; None if another one has it.
+    """Open a file, made with its folder if need be, for this process alone; None if another has it.
 
     The system lets go of the lock when its process ends, however it ends. A holder may rename or
     remove the file meanwhile: the one that is returned is the one that has the name.
     """
+    with _writable(path):
+        return _locked(path)
+
+
+def _locked(path: Path) -> IO[bytes] | None:
     import fcntl  # not on Windows, where all but this works
 
     while True:

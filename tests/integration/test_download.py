@@ -277,7 +277,7 @@ def test_a_full_disk_is_noticed_before_the_download(site, unchecked, tmp_path, m
 
 def test_a_folder_that_cannot_be_made_is_a_storage_error(entry, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match=f"could not write .*: {os.strerror(errno.ENOTDIR)}"):
+    with pytest.raises(StorageError, match=f"cannot write .*: {os.strerror(errno.ENOTDIR)}"):
         download(entry, tmp_path / "file" / "downloads")
 
 

@@ -208,11 +208,7 @@ def _missing(nodes: Iterable[Node], again: bool = False) -> dict[Node, None]:
 def _alone(path: Path) -> Iterator[None]:
     """Keep other processes from making the same space."""
     lock = path.with_suffix(".lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = locked(lock)
-    except OSError as error:
-        raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
+    held = locked(lock)
     if held is None:
         raise StorageError(f"another process is making {str(path)!r}; wait for it, and try again.")
     with held:

@@ -131,10 +131,9 @@ def _packed(values: Sequence[float]) -> object:
 
 def _add(path: Path, record: Mapping[str, object]) -> None:
     content = json.dumps(record, allow_nan=False).encode() + b"\n"
+    while (file := locked(path)) is None:
+        time.sleep(0.005)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        while (file := locked(path)) is None:
-            time.sleep(0.005)
         with file:
             end = file.read().rfind(b"\n") + 1  # without the torn line of a killed run
             os.ftruncate(file.fileno(), end)
@@ -247,11 +246,7 @@ def claim(folder: Path, cell: str) -> Iterator[bool]:
     """
     # No folder of its own: to remove it would race with those who are about to write there.
     path = folder / f".{cell}.claim"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = locked(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
+    file = locked(path)
     if file is None:
         yield False
         return

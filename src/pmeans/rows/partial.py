@@ -128,11 +128,7 @@ def open_partial(out: Path, identity: dict[str, Any]) -> Iterator[Partial]:
     if out.is_dir():
         raise StorageError(f"cannot write {str(out)!r}: it is a folder.")
     path = partial_path(out)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        file = locked(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
+    file = locked(path)
     if file is None:
         raise StorageError(
             f"another process is writing {str(out)!r}: wait for it, or choose another name."

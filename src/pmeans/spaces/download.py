@@ -87,7 +87,6 @@ def download(entry: Entry, folder: Path, progress: Progress | None = None) -> Pa
     partial = file.with_name(file.name + ".partial")
     failures: list[str] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         opened = locked(partial)
         if opened is None:
             raise StorageError(
