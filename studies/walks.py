@@ -11,6 +11,7 @@ import inspect
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -34,6 +35,8 @@ def walked(*calls: Callable[[], object]) -> dict[str, list[str]]:
         is_function = code.co_flags & inspect.CO_OPTIMIZED and code.co_name[0] != "<"
         if event != "call" or not is_function or code.co_name.startswith("__"):
             return
+        if frame.f_back and frame.f_back.f_code.co_name == "<module>":
+            return  # of an import
         if PACKAGE in (path := Path(code.co_filename)).parents:
             found.setdefault(path.relative_to(PACKAGE).as_posix(), {})[code.co_qualname] = None
 
@@ -118,7 +121,9 @@ def command(*words: object) -> None:
 def show(what: str, files: dict[str, list[str]]) -> None:
     """Print a walk."""
     steps = sum(map(len, files.values()))
-    print(f"{what}: {steps} functions in {len(files)} files")
+    parts = Counter(file.partition("/")[0] if "/" in file else "others" for file in files)
+    listed = ", ".join(f"{part} {n}" for part, n in parts.most_common())
+    print(f"{what}: {steps} functions in {len(files)} files ({listed})")
     for file, names in files.items():
         print(f"  {file}: {', '.join(names)}")
 
