@@ -58,11 +58,14 @@ class Shelf:
     def open(self, row: EncoderRow, train_lang: str, test_lang: str) -> Opened:
         """Open the encoder of a row; ``{lang}`` in it becomes the test language.
 
+        Where that is the first language of the row's text, it becomes the training language.
+
         Raises:
             StorageError: A word space is not there.
-            LanguageError: The word spaces do not cover both languages.
+            LanguageError: The word spaces or the text do not cover both languages.
         """
-        row = _for_language(row, test_lang)
+        back = row.text and row.text.first == test_lang
+        row = _for_language(row, train_lang if back else test_lang)
         try:
             encoder = self._model(row) if row.model else self._joined(row)
         except StorageError as error:
@@ -113,6 +116,10 @@ def _for_language(row: EncoderRow, lang: str) -> EncoderRow:
     parts = tuple(Part(p.space.replace("{lang}", lang), p.powers) for p in row.parts)
     text = row.text
     if text:
+        if text.first == lang and "{lang}" in text.second:
+            raise LanguageError(
+                f"its text is of {lang} and of another language, not of {lang} alone"
+            )
         second = text.second.replace("{lang}", lang)
         text = replace(text, path=text.path.replace("{lang}", lang), second=second)
     return replace(row, parts=parts, text=text)

@@ -56,7 +56,8 @@ class EncoderRow:
         project: If given, the vectors go through a random matrix to this many columns: a control
             that has the size of a larger encoder and the information of a smaller one.
         text: Pairs of sentences that the z-norm per language is fitted on, in place of the task's
-            rows; ``{lang}`` stands for the test language in its path and as its second language.
+            rows; ``{lang}`` stands for the test language in its path and as its second language,
+            and for the training language where the test language is its first.
         align: How the text's two languages are mapped into one space; None for no map.
         model: In place of parts, text and align: ``"default"``, the model in the package, or the
             folder of another, but for its tokenizer.

@@ -118,6 +118,17 @@ def test_a_text_gives_the_statistics_of_both_languages(text):
     assert opened(row).encoder.recipe.tokenizer == "whitespace"
 
 
+def test_from_the_other_language_back_the_text_is_the_same(text):
+    row = replace(ROW, znorm="per_language", text=text)
+    assert opened(row, train="de", test="en").id == opened(row).id
+
+
+def test_a_text_of_two_languages_says_nothing_of_one_alone(text):
+    row = replace(ROW, parts=(Part("toy-en-de"),), znorm="per_language", text=text)
+    with pytest.raises(LanguageError, match="its text is of en and of another language"):
+        opened(row, test="en")
+
+
 def test_an_aligned_row_has_a_map_to_the_texts_first_language(text):
     row = replace(ROW, znorm="per_language", text=text, align=Fit("cca"))
     alignment = opened(row).encoder.alignment
