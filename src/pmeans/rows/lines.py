@@ -262,7 +262,8 @@ def opened(path: Path | None) -> Iterator[Stream]:
         with open_stream(file) as stream:
             yield stream
     finally:
-        file.detach()
+        if not file.closed:  # as it may be by the time that a stopped job lets go of it
+            file.detach()
 
 
 def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:

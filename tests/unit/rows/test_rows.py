@@ -240,6 +240,15 @@ def test_standard_input_is_plain_text_unless_it_is_said_to_be_something_else(mon
         assert texts(open_source("-", format=format_)) == ["a", "b"]
 
 
+def test_standard_input_may_be_closed_before_its_reader_lets_go_of_it(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(b"one\ntwo\n"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    blocks = open_source("-").blocks(n_rows=1)
+    assert next(blocks).texts == ["one"]
+    stdin.close()
+    blocks.close()
+
+
 def test_parquet_from_standard_input_is_refused():
     with pytest.raises(InputError, match="name the file"):
         open_source("-", format="parquet")
