@@ -25,6 +25,7 @@ from pmeans.recipe import Recipe
 from pmeans.sentence_encoder import CHUNK, LONG_CHUNK, SentenceEncoder, by_language, chunks
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
+from pmeans.translations import Translations
 from pmeans.types import Array, Floats, TokenBatch
 from pmeans.znorm import SHARED, Moments, ZNorm, side_by_side
 
@@ -38,6 +39,7 @@ class PowerMeanEncoder(SentenceEncoder):
         spaces: Mapping[str, WordSpace],
         znorm: ZNorm | None = None,
         alignment: Alignment | None = None,
+        translations: Translations | None = None,
     ) -> None:
         """Join a recipe with its spaces.
 
@@ -46,6 +48,7 @@ class PowerMeanEncoder(SentenceEncoder):
             spaces: A space for each name in the recipe's parts.
             znorm: Statistics fitted earlier; `fit_znorm` makes them.
             alignment: Maps fitted earlier, of z-normalised rows; `fit_alignment` makes them.
+            translations: Text for classifiers to be calibrated by. It reaches no row.
         """
         missing = [part.space for part in recipe.parts if part.space not in spaces]
         if missing:
@@ -54,6 +57,7 @@ class PowerMeanEncoder(SentenceEncoder):
         self.spaces = {part.space: spaces[part.space] for part in recipe.parts}
         self.znorm = znorm
         self.alignment = alignment
+        self.translations = translations
         named = [space.languages for space in self.spaces.values()]
         specific = {lang for langs in named for lang in langs if lang != ANY_LANGUAGE}
         covered = [lang for lang in specific if all(s.covers(lang) for s in self.spaces.values())]
@@ -82,8 +86,9 @@ class PowerMeanEncoder(SentenceEncoder):
         return f"PowerMeanEncoder({self.name!r}, {self.dim} d, {languages})"
 
     def replace(self, **changes: Any) -> PowerMeanEncoder:
-        """Return an encoder that differs in its recipe, spaces, z-norm or alignment."""
-        kept = {name: getattr(self, name) for name in ("recipe", "spaces", "znorm", "alignment")}
+        """Return an encoder that differs in what it is made of, by the names of `__init__`."""
+        names = ("recipe", "spaces", "znorm", "alignment", "translations")
+        kept = {name: getattr(self, name) for name in names}
         return PowerMeanEncoder(**{**kept, **changes})
 
     def fingerprint(self) -> str:

@@ -7,6 +7,7 @@
         spaces/NAME.safetensors  a word space for each name in it, mapped when it is opened
         znorm.safetensors        fitted statistics, if the recipe asks for z-norm
         alignment.safetensors    fitted maps into the pivot language, if there are any
+        translations.tsv         sentences and translations to calibrate classifiers by, if any
 
 A folder is written under a temporary name and renamed when it is whole. The package's own model
 lies in ``default_model/`` beside this file; ``make default-model`` builds it.
@@ -26,12 +27,14 @@ from pmeans.recipe import Part, Recipe
 from pmeans.spaces.library import find_space, home, installed
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
+from pmeans.translations import Translations
 from pmeans.znorm import ZNorm
 
 DEFAULT = Path(__file__).parent / "default_model"
 """The model in the package: English, German and French."""
 
 _RECIPE, _ZNORM, _ALIGNMENT = "recipe.toml", "znorm.safetensors", "alignment.safetensors"
+_TRANSLATIONS = "translations.tsv"
 
 
 def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
@@ -97,6 +100,8 @@ def write(encoder: PowerMeanEncoder, folder: Path) -> None:
         encoder.znorm.save(folder / _ZNORM)
     if encoder.alignment:
         encoder.alignment.save(folder / _ALIGNMENT)
+    if encoder.translations:
+        encoder.translations.save(folder / _TRANSLATIONS)
 
 
 def _space_file(folder: Path, name: str) -> Path:
@@ -119,10 +124,11 @@ def _load_folder(folder: Path) -> PowerMeanEncoder:
     recipe = Recipe.from_toml(folder / _RECIPE)
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
     plain = PowerMeanEncoder(recipe, spaces)
-    znorm, alignment = folder / _ZNORM, folder / _ALIGNMENT
+    znorm, alignment, told = (folder / name for name in (_ZNORM, _ALIGNMENT, _TRANSLATIONS))
     return plain.replace(
         znorm=ZNorm.load(znorm, recipe.znorm, plain.dim) if znorm.is_file() else None,
         alignment=Alignment.load(alignment, plain.dim) if alignment.is_file() else None,
+        translations=Translations.load(told) if told.is_file() else None,
     )
 
 

@@ -1,7 +1,8 @@
 """Build files: from word spaces and text to a finished encoder, small enough to ship.
 
 A build file is a recipe, how each of its spaces is packed (``words``, ``precision``), and what is
-fitted: ``[[texts]]`` to fit on, an ``[align]`` table, and ``[[materials]]`` for the model card.
+fitted: ``[[texts]]`` to fit on, an ``[align]`` table, ``[[translations]]`` that classifiers are
+calibrated by, which the model carries as text, and ``[[materials]]`` for the model card.
 ``recipes/default.toml`` is one.
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
@@ -32,11 +33,15 @@ from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.text import splitting
 from pmeans.training import filled
-from pmeans.training.corpus import PairFile
+from pmeans.training.corpus import Pair, PairFile, drawn
 from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
+from pmeans.translations import Translations
 from pmeans.types import Progress, Root, Tokenizer
 
 CARD, CHECKSUMS = "MODEL.md", "SHA256SUMS"
+TRANSLATIONS = 1000
+"""Pairs of a file that a model carries, unless the file says how many."""
+_SHORTEST, _LONGEST = 4, 40
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Build(FromFiles):
         tokenizer: As in a recipe.
         root: As in a recipe.
         align: How the languages are mapped into one space; None for no maps.
+        translations: Pairs of which the model carries some, see `carried`.
         card: A file with the hand-written part of the model card.
         materials: What all this was made from, for the model card.
     """
@@ -87,6 +93,7 @@ class Build(FromFiles):
     tokenizer: Tokenizer = "words"
     root: Root = "signed"
     align: StoredFit | None = None
+    translations: tuple[PairFile, ...] = ()
     card: FilePath | None = None
     materials: tuple[Material, ...] = ()
 
@@ -137,6 +144,7 @@ class Build(FromFiles):
         recipe = Recipe(tuple(parts), self.name, self.tokenizer, self.root, "per_language")
         progress(len(self.parts) / (len(self.parts) + 1), "fitting")
         encoder = fit_on_pairs(PowerMeanEncoder(recipe, spaces), self.texts, self.align)
+        encoder = encoder.replace(translations=carried(self.translations))
         if self.align is None or encoder.alignment is None:
             return encoder
         return encoder.replace(alignment=encoder.alignment.stored_as(self.align.precision))
@@ -195,11 +203,7 @@ def fit_on_pairs(
         files: Their training pairs are used. All have the same first language, the pivot.
         align: How the languages are mapped; None leaves them as they are.
     """
-    pivot = files[0].first
-    if any(file.first != pivot for file in files):
-        raise ConfigError(
-            f"all files of pairs must have the same first language: {files[0].path} has {pivot!r}."
-        )
+    pivot = _pivot(files)
     pairs = {file.second: file.read()["train"] for file in files}
     firsts = [pair.first for found in pairs.values() for pair in found]
     encoder = encoder.fit_znorm(firsts, lang=pivot)
@@ -211,6 +215,36 @@ def fit_on_pairs(
     return encoder.fit_alignment(
         sides, pivot=pivot, method=align.method, penalty=align.penalty, rank=align.rank
     )
+
+
+def carried(files: Sequence[PairFile]) -> Translations | None:
+    """Draw the pairs that a model carries, or None if there are no files.
+
+    They are of the pairs that are held out for development: spaces and maps have not seen them,
+    and do with them as with any text. Both sides have 4 to 40 words.
+    """
+    if not files:
+        return None
+    pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for file in files:
+        held = [pair for pair in file.read()["dev"] if _is_sentence(pair)]
+        some = drawn(held, file.limit or TRANSLATIONS)
+        pairs[file.second] += [(pair.first, pair.second) for pair in some]
+    return Translations(_pivot(files), pairs)
+
+
+def _is_sentence(pair: Pair) -> bool:
+    lengths = (len(side.split()) for side in (pair.first, pair.second))
+    return all(_SHORTEST <= length <= _LONGEST for length in lengths)
+
+
+def _pivot(files: Sequence[PairFile]) -> str:
+    pivot = files[0].first
+    if any(file.first != pivot for file in files):
+        raise ConfigError(
+            f"all files of pairs must have the same first language: {files[0].path} has {pivot!r}."
+        )
+    return pivot
 
 
 def _sizes(folder: Path) -> dict[str, int]:

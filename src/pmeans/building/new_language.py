@@ -3,7 +3,8 @@
 In every space of the model the words of the new language become means of their translations'
 vectors (`pmeans.training.lexicon`); numbers and punctuation are taken as they are. Its z-norm
 is fitted on its own text. Its map is fitted on the pairs; without pairs it takes the pivot's own,
-since its words are made of the pivot's vectors. What the model has of other languages stays as it
+since its words are made of the pivot's vectors. Pairs that were held out of all this are carried
+along, as text, to calibrate classifiers by. What the model has of other languages stays as it
 is, to the bit, so that vectors and classifiers made with it stay valid.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from pmeans import models
 from pmeans.align import Alignment, LanguageMap
-from pmeans.building.build_file import CARD
+from pmeans.building.build_file import CARD, carried
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.rows import read_lines
@@ -25,6 +26,7 @@ from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training.corpus import Pair, PairFile, drawn
 from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words, project, translations
+from pmeans.translations import Translations
 from pmeans.types import Progress
 
 LINKS = 8_000_000
@@ -79,7 +81,7 @@ class NewLanguage:
         words = self._translations(paired, progress)
         progress(0.8, "averaging translations")
         spaces = {name: self._with_words(space, words) for name, space in encoder.spaces.items()}
-        grown = encoder.replace(spaces=spaces)
+        grown = encoder.replace(spaces=spaces, translations=self._translated(encoder))
         progress(0.9, "fitting")
         if encoder.recipe.znorm == "per_language":
             self._check_text(grown, sentences)
@@ -140,6 +142,13 @@ class NewLanguage:
         )  # fmt: skip
         return translations(self.dictionaries, aligned, shared=True)
 
+    def _translated(self, encoder: PowerMeanEncoder) -> Translations | None:
+        """Return the translations of the encoder, with those of the new language."""
+        old, new = encoder.translations, carried([self.pairs] if self.pairs else [])
+        if old is None or new is None or old.pivot != new.pivot:
+            return old or new
+        return replace(old, pairs={**old.pairs, **new.pairs})
+
     def _with_words(self, space: WordSpace, pairs: WordPairs) -> WordSpace:
         # A space that does not tell languages apart, or has this one already, is complete.
         if space.covers(self.lang):
@@ -179,6 +188,9 @@ class NewLanguage:
         if encoder.znorm and encoder.recipe.znorm == "per_language":
             count = encoder.znorm.for_language(self.lang).count
             lines.append(f"- Z-norm: fitted on {count:,} sentences.")
+        if self.pairs and encoder.translations:
+            count = len(encoder.translations.pairs.get(self.lang, ()))
+            lines.append(f"- Pairs that the model carries as text: {count:,}.")
         if encoder.alignment:
             lines.append(f"- Map: {encoder.alignment.maps[self.lang].origin}.")
         title = f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"

@@ -102,9 +102,9 @@ def extend(
     """Add a language to a model.
 
     It is learned from a dictionary, from pairs of sentences, or from both. Its words become means
-    of their translations' vectors. Pairs, or else a text, say how its sentences are spread. The
-    model itself is not changed, and neither are its other languages. All files may be compressed
-    (.gz, .bz2, .xz).
+    of their translations' vectors. Pairs, or else a text, say how its sentences are spread. Up to
+    1,000 of the pairs go into the model as text, to calibrate classifiers by. The model itself is
+    not changed, and neither are its other languages. All files may be compressed (.gz, .bz2, .xz).
     """
     from pmeans.building.new_language import NewLanguage
     from pmeans.training.corpus import PairFile

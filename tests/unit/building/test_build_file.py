@@ -203,3 +203,40 @@ def test_the_command_prints_the_size_of_each_file(folder):
     sizes = {p.relative_to(out).as_posix(): p.stat().st_size for p in out.rglob("*.*")}
     assert {name: int(printed[name].replace(",", "")) for name in sizes} == sizes
     assert f"in {out}." in result.stderr
+
+
+TRANSLATIONS = """
+[[translations]]
+path = "sentences.tsv"
+first = "en"
+second = "de"
+"""
+
+
+@pytest.fixture
+def carrying(folder):
+    """Add 10,000 pairs: 9,600 to 9,799 are held out for development, one of them is too short."""
+    lines = [f"the cat sat {i}\tdie katze sass {i}\n" for i in range(10_000)]
+    lines[9700] = "the cat\tdie katze\n"
+    (folder / "sentences.tsv").write_text("".join(lines))
+    return folder
+
+
+def test_a_model_carries_translations_that_nothing_was_fitted_on(carrying):
+    encoder = made(carrying, change=lambda text: text + TRANSLATIONS)
+    assert encoder.translations.pivot == "en"
+    expected = [(f"the cat sat {i}", f"die katze sass {i}") for i in range(9600, 9800)]
+    assert encoder.translations.pairs == {"de": [*expected[:100], *expected[101:]]}
+
+
+def test_of_many_translations_some_are_drawn_always_the_same(carrying):
+    limited = TRANSLATIONS + "limit = 50\n"
+    first = made(carrying, change=lambda text: text + limited).translations
+    again = made(carrying, "again").translations
+    assert len(first.pairs["de"]) == 50
+    assert first == again
+
+
+def test_a_model_carries_no_translations_unless_it_is_told_which(folder):
+    made(folder)
+    assert not (folder / "out" / "translations.tsv").exists()

@@ -12,6 +12,7 @@ from pmeans.errors import InputError, LanguageError, PmeansError
 from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords
 from pmeans.training.corpus import Pair, PairFile
+from pmeans.translations import Translations
 
 WORDS = {"en": ["dog", "house", "home", "runs", "42", "."], "de": ["hund", "haus", "rennt"]}
 VECTORS = [[4, 0], [0, 4], [8, 8], [-4, 2], [1, 3], [2, -2], [4, 1], [3, 5], [-4, 1]]
@@ -226,3 +227,19 @@ def test_where_it_fails_no_folder_is_left(folder):
     with pytest.raises(InputError):
         french(folder, text=None).make(folder / "old", folder / "new", progress=quiet)
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {"old"}
+
+
+def test_pairs_that_were_held_out_are_carried_along(folder):
+    lines = [f"the dog runs {i}\tle chien court {i}\n" for i in range(200)]
+    (folder / "many.tsv").write_text("".join(lines))
+    old = Translations("en", {"de": [("the dog runs home", "der hund rennt heim")]})
+    encoder = toy(align="canonical").replace(translations=old)
+    grown = french(folder, pairs="many.tsv").add_to(encoder, progress=quiet)
+    held = [(f"the dog runs {i}", f"le chien court {i}") for i in range(192, 196)]
+    assert grown.translations == Translations("en", {**old.pairs, "fr": held})
+
+
+def test_without_pairs_the_translations_stay_as_they_are(folder):
+    old = Translations("en", {"de": [("the dog runs home", "der hund rennt heim")]})
+    encoder = toy(align="canonical").replace(translations=old)
+    assert french(folder).add_to(encoder, progress=quiet).translations == old
