@@ -26,6 +26,7 @@ from pmeans.spaces.readers import read_space, text
 from pmeans.spaces.readers.entries import STRICT, Policy
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, problems
+from pmeans.translations import Translations
 from pmeans.znorm import ZNorm
 
 _SENTENCES = ["The cat isn't\u2028here: \ud800 x😀 3.5", "die Straße Donaudampfschiff " * 9, ""]
@@ -74,6 +75,14 @@ def znorm(rng: Random, folder: Path) -> None:
     _write(folder / "x", _damaged_tensors(rng, seeds.znorm()))
     for fitted in ZNorm.load(folder / "x", "per_language", 3).statistics.values():
         assert fitted.factor.shape == (3,)
+
+
+def translations(rng: Random, folder: Path) -> None:
+    """Load damaged translations; what is accepted must survive being saved."""
+    _write(folder / "x", damaged(rng, seeds.TRANSLATIONS))
+    read = Translations.load(folder / "x")
+    read.save(folder / "y")
+    assert Translations.load(folder / "y") == read
 
 
 def recipe(rng: Random, folder: Path) -> None:

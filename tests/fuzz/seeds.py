@@ -98,6 +98,7 @@ def znorm() -> bytes:
     return _written(ZNorm("per_language", {"en": fitted, "de": fitted}).save)
 
 
+TRANSLATIONS = "lang\ten\ttranslation\nde\tA dog.\tEin Hündchen.\nfr\tYes\u2028!\tOui\n".encode()
 RECIPES = (
     b'name = "min-mean-max"\ntokenizer = "words"\nznorm = "per_language"\n'
     b'\n[[parts]]\nspace = "glove-840b"\npowers = [-inf, 1, inf]\n',

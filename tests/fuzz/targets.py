@@ -8,6 +8,7 @@ TARGETS: dict[str, runner.Target] = {
     **{kind: partial(files.vectors, kind=kind) for kind in seeds.vector_files()},
     "store": files.store,
     "znorm": files.znorm,
+    "translations": files.translations,
     "recipe": files.recipe,
     "sentences": corpora.sentences,
     "journal": corpora.journal,

@@ -163,9 +163,9 @@ class _Labelling(Job):
 
     def identity(self) -> dict[str, Any]:
         fitted, digest = self._classifier.fitted, hashlib.sha256()
-        digest.update(repr((fitted.classes, fitted.multi_label, sorted(fitted.adapted))).encode())
+        langs = sorted({*fitted.adapted, *fitted.calibrated})
+        digest.update(repr((fitted.classes, fitted.multi_label, langs)).encode())
         arrays = [fitted.weights, fitted.bias, fitted.prior]
-        langs = sorted(fitted.adapted)
         arrays += [a for lang in langs for a in self._classifier.weights_for(lang)]
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)

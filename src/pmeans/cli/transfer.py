@@ -57,7 +57,8 @@ def fit(
     """Train a classifier on labelled text, and save it as a folder.
 
     Columns, scaling and penalty are chosen by cross-validation on these rows; probabilities are
-    calibrated on rows held out of them.
+    calibrated on rows held out of them, and for other languages by translations that the encoder
+    brings.
     """
     from pmeans import models
     from pmeans.apply.labelled import adaptation_file, read_labelled
@@ -94,6 +95,8 @@ def fit(
     if chosen.powers is not None:
         kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
     say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
+    if classifier.calibrated:
+        say(f"probabilities are calibrated for {', '.join(classifier.calibrated)} as well.")
     _say_doubts(rows.skipped, chosen.empty)
 
 

@@ -35,6 +35,7 @@ from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, UnknownWordsWarning, WordCount, evaluation
 from pmeans.transfer.selection import Examples, learn
 from pmeans.transfer.storage import Chosen, Fitted
+from pmeans.transfer.travel import HeldOut, calibrations
 from pmeans.types import Floats, Progress
 from pmeans.znorm import Moments, side_by_side
 
@@ -131,18 +132,18 @@ class TransferClassifier:
         """What cross-validation chose."""
         return self.fitted.chosen
 
+    @property
+    def calibrated(self) -> tuple[str, ...]:
+        """Languages, besides those of training, that probabilities are calibrated for."""
+        return tuple(self.fitted.calibrated)
+
     def weights_for(self, lang: str) -> tuple[Floats, Floats]:
         """Return weights and bias for rows of a language as its encoder gives them.
 
-        They differ from ``weights`` and ``bias`` where the language was adapted.
+        They differ from ``weights`` and ``bias`` where the language was adapted or calibrated.
         """
-        fitted = self.fitted
-        if lang not in fitted.adapted:
-            return fitted.weights, fitted.bias
-        found = fitted.adapted[lang]
-        factor = fitted.spread * found.factor
-        shift = fitted.centre - found.mean * factor
-        return fitted.weights * factor, fitted.bias + fitted.weights @ shift
+        linear = self.fitted.linear_for(lang)
+        return linear.weights, linear.bias
 
     def fit(
         self,
@@ -164,10 +165,12 @@ class TransferClassifier:
         words = WordCount()
         x = np.empty((len(given), self.encoder.dim), dtype=np.float32)
         empty = np.empty(len(given), dtype=np.bool_)
+        length = np.empty(len(given), dtype=np.int64)
         langs = read_languages(lang, len(given))
         for code, which in by_language(given, langs, self.encoder.language):
             found, coverage = self.encoder.encode_covered([given[i] for i in which], lang=code)
             x[which], empty[which] = found, coverage.zero_rows
+            length[which] = coverage.tokens
             words.add(code, coverage)
         known = np.flatnonzero(~empty)
         if not len(known):
@@ -187,7 +190,10 @@ class TransferClassifier:
         # One thread: these products are small, and on a busy machine threads that wait for each
         # other in every one of them made a fit five times as slow.
         with threadpool_limits(1):
-            linear, trial = learn(self.encoder, rows, spread, rng, progress)
+            linear, trial, held, decisions = learn(self.encoder, rows, spread, rng, progress)
+            progress(0.9, "calibrating other languages")
+            held_out = HeldOut(decisions, rows.y[held], length[known[held]])
+            calibrated = calibrations(self.encoder, linear, held_out, words.languages, rng)
         progress(1.0, "done")
         self._fitted = Fitted(
             classes=targets.classes,
@@ -198,6 +204,7 @@ class TransferClassifier:
             centre=moments.mean.astype(np.float32),
             spread=spread,
             adapted={},
+            calibrated=calibrated,
             chosen=Chosen(
                 method=rows.method,
                 penalty=trial.penalty,

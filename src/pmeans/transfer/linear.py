@@ -53,6 +53,22 @@ class Linear:
         return x @ self.weights.T + self.bias
 
 
+@dataclass(frozen=True)
+class Calibration:
+    """What makes log odds of decisions: ``decisions * slope + offset``, (n_classes,) float32 each.
+
+    With one label a row all slopes are the same, and offsets are 0.
+    """
+
+    slope: Floats
+    offset: Floats
+
+    def apply(self, linear: Linear) -> Linear:
+        """Return a classifier with calibrated decisions."""
+        slope = self.slope
+        return Linear(linear.weights * slope[:, None], linear.bias * slope + self.offset)
+
+
 def fit(
     method: Method,
     x: Floats,
@@ -213,17 +229,15 @@ def _class_sums(x: Floats, y: Array, n_classes: int, weight: Floats) -> tuple[Fl
     return sums, np.bincount(y, weights=weight, minlength=n_classes)
 
 
-def calibrated(linear: Linear, decisions: Floats, y: Array) -> Linear:
-    """Return the classifier with calibrated decisions.
+def calibration(decisions: Floats, y: Array) -> Calibration:
+    """Calibrate decisions of classifiers on rows they had not seen, (n, n_classes).
 
-    The decisions are of classifiers like it, on rows they had not seen, (n, n_classes), of which
-    ``y`` has the class, (n,), or the labels, (n, n_classes) bool.
+    ``y`` has the classes of the rows, (n,), or their labels, (n, n_classes) bool.
     """
-    if y.ndim == 1:
-        slope = np.float32(1 / temperature(decisions, y))
-        return Linear(linear.weights * slope, linear.bias * slope)
-    slopes, offsets = platt(decisions, y)
-    return Linear(linear.weights * slopes[:, None], linear.bias * slopes + offsets)
+    if y.ndim == 2:
+        return Calibration(*platt(decisions, y))
+    slope = np.full(decisions.shape[1], 1 / temperature(decisions, y), dtype=np.float32)
+    return Calibration(slope, np.zeros_like(slope))
 
 
 def probabilities(decisions: Floats, multi_label: bool) -> Floats:

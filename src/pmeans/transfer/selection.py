@@ -24,7 +24,7 @@ import numpy as np
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.kernels.softmax import measured
 from pmeans.transfer import linear
-from pmeans.transfer.linear import Linear, Method, calibrated, log_odds
+from pmeans.transfer.linear import Linear, Method, calibration, log_odds
 from pmeans.transfer.storage import Criterion, Scaling
 from pmeans.types import Array, Floats, Ints, Progress
 
@@ -195,11 +195,12 @@ def learn(
     spread: Floats,
     rng: np.random.Generator,
     progress: Progress = lambda share, text: None,
-) -> tuple[Linear, Trial]:
+) -> tuple[Linear, Trial, Ints, Floats]:
     """Choose a setting, fit a classifier with it, and calibrate it.
 
     Returns:
-        The classifier, for rows as they are encoded, and the setting.
+        The classifier, for rows as they are encoded; the setting; which rows were held out to
+        calibrate on, (n_held,); and the calibrated decisions about them, (n_held, n_classes).
     """
     progress(0.2, "choosing columns and penalty")
     options = candidates(encoder, spread)
@@ -211,19 +212,22 @@ def learn(
     scaled = rows.with_columns(best.candidate.columns, best.candidate.factor)
     fitted = scaled.fit(rows.method, best.penalty)
     progress(0.8, "calibrating")
+    decisions = best.decisions
     if len(part.y) < len(rows.y):
         # The sample has other classes, or learned from fewer rows: hold out some of all rows.
         fold = folds(rows.y, rng)
         held = rng.permutation(np.flatnonzero(fold == 0))[: min(SAMPLE, len(fold) // 5)]
         seen = np.setdiff1d(np.arange(len(fold)), held)
         decisions = scaled.at(seen).fit(rows.method, best.penalty, fitted).decide(scaled.x[held])
-        fitted = calibrated(fitted, decisions, rows.y[held])
-    elif best.decisions is not None:
-        fitted = calibrated(fitted, best.decisions, rows.y[held])
+    if decisions is None:
+        decisions = np.empty((0, rows.n_classes), dtype=np.float32)
+    else:
+        found = calibration(decisions, rows.y[held])
+        fitted, decisions = found.apply(fitted), decisions * found.slope + found.offset
     weights = np.zeros((rows.n_classes, rows.x.shape[1]), dtype=np.float32)
     columns = best.candidate.columns
     weights[:, columns] = fitted.weights * best.candidate.factor[columns]
-    return Linear(weights, fitted.bias), best
+    return Linear(weights, fitted.bias), best, held, decisions
 
 
 def _choose(part: Examples, fold: Ints, options: Sequence[Candidate], method: Method) -> Trial:

@@ -4,7 +4,8 @@
 
     my-classifier/
         classifier.json          classes, options, what was chosen
-        classifier.safetensors   weights, bias, prior, centre and spread of the training rows
+        classifier.safetensors   weights, bias, prior, centre and spread of the training rows;
+                                 slope.LANG and offset.LANG of a language's decisions
         adapted.safetensors      mean and deviation of adapted languages' rows
         encoder/                 the encoder, as `pmeans.save` writes it
 
@@ -25,7 +26,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
-from pmeans.transfer.linear import Method
+from pmeans.transfer.linear import Calibration, Linear, Method
 from pmeans.types import Floats
 from pmeans.znorm import Statistics, ZNorm
 
@@ -33,6 +34,7 @@ Scaling = Literal["none", "standard"]
 Criterion = Literal["accuracy", "macro-f1", "average-precision"]
 _NAMES, _ARRAYS, _ENCODER = "classifier.json", "classifier.safetensors", "encoder"
 _ADAPTED = "adapted.safetensors"
+_SLOPE, _OFFSET = "slope.", "offset."
 _VERSION = 1
 
 
@@ -79,6 +81,7 @@ class Fitted:
         centre: Mean of the training rows, (dim,) float32.
         spread: Standard deviation of their columns, (dim,) float32.
         adapted: Mean and deviation of the rows of languages that were adapted.
+        calibrated: What decisions in other languages than those of training are changed by.
         chosen: What cross-validation chose.
     """
 
@@ -90,7 +93,18 @@ class Fitted:
     centre: Floats
     spread: Floats
     adapted: Mapping[str, Statistics]
+    calibrated: Mapping[str, Calibration]
     chosen: Chosen
+
+    def linear_for(self, lang: str) -> Linear:
+        """Return the classifier for rows of a language as its encoder gives them."""
+        linear = Linear(self.weights, self.bias)
+        if lang in self.adapted:
+            found = self.adapted[lang]
+            factor = self.spread * found.factor
+            shift = self.centre - found.mean * factor
+            linear = Linear(self.weights * factor, self.bias + self.weights @ shift)
+        return self.calibrated[lang].apply(linear) if lang in self.calibrated else linear
 
 
 @dataclass(frozen=True)
@@ -117,9 +131,12 @@ def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options:
     """Write a classifier; an older one there is replaced."""
     names = _Names(_VERSION, fitted.classes, fitted.multi_label, options, fitted.chosen)
     with replacing_folder(folder, _NAMES, "classifier") as temporary:
-        models.save(encoder, temporary / _ENCODER)
+        # The translations have said what they can say.
+        models.save(encoder.replace(translations=None), temporary / _ENCODER)
         kept = ("weights", "bias", "prior", "centre", "spread")
         tensors = {name: getattr(fitted, name) for name in kept}
+        for lang, found in fitted.calibrated.items():
+            tensors |= {f"{_SLOPE}{lang}": found.slope, f"{_OFFSET}{lang}": found.offset}
         write_tensors(temporary / _ARRAYS, tensors, {"format": "pmeans-classifier"})
         ZNorm("per_language", fitted.adapted).save(temporary / _ADAPTED)
         # Python's JSON writes the powers -inf and inf as -Infinity and Infinity, and reads them.
@@ -149,7 +166,9 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim
     shapes = {"weights": (n, dim), "bias": (n,), "prior": (n,), "centre": (dim,), "spread": (dim,)}
-    for name, shape in shapes.items():
+    languages = [name.removeprefix(_SLOPE) for name in arrays if name.startswith(_SLOPE)]
+    both = {f"{kind}{lang}": (n,) for lang in languages for kind in (_SLOPE, _OFFSET)}
+    for name, shape in (shapes | both).items():
         if not are_numbers(arrays.get(name), shape):
             raise FormatError(
                 f"{folder / _ARRAYS}: {name!r} does not fit {n} classes and {dim} columns. "
@@ -159,6 +178,9 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         classes=names.classes,
         multi_label=names.multi_label,
         adapted=ZNorm.load(folder / _ADAPTED, "per_language", dim).statistics,
+        calibrated={
+            lang: Calibration(arrays[_SLOPE + lang], arrays[_OFFSET + lang]) for lang in languages
+        },
         chosen=names.chosen,
         **{name: arrays[name] for name in shapes},
     )

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ from pmeans import TransferClassifier
 from pmeans.apply import PredictOptions, predict_to_file
 from pmeans.errors import FormatError, InputError
 from pmeans.rows import Fields, open_source
+from pmeans.transfer.linear import Calibration
 
 FORMATS = ["csv", "tsv", "jsonl", "parquet"]
 WHOLE = Fields(whole=True)
@@ -116,7 +118,7 @@ def test_a_resumed_job_keeps_the_names_of_its_columns(tmp_path, classifier):
     ]
 
 
-def test_another_threshold_does_not_resume(tmp_path, classifier, encoder, rows):
+def test_another_threshold_or_classifier_does_not_resume(tmp_path, classifier, encoder, rows):
     def stop(state):
         if state.rows:
             raise Killed
@@ -127,6 +129,10 @@ def test_another_threshold_does_not_resume(tmp_path, classifier, encoder, rows):
     with pytest.raises(InputError, match=r"unsure was 0\.9, is None"):
         predict(other, rows, tmp_path / "out.csv")
     other = TransferClassifier(encoder, unsure=0.9).fit(*opinions(40, "en", 3), lang="en")
+    with pytest.raises(InputError, match="classifier was '"):
+        predict(other, rows, tmp_path / "out.csv")
+    half = Calibration(np.full(2, 0.5, np.float32), np.zeros(2, np.float32))
+    other._fitted = dataclasses.replace(classifier.fitted, calibrated={"de": half})
     with pytest.raises(InputError, match="classifier was '"):
         predict(other, rows, tmp_path / "out.csv")
 

@@ -18,6 +18,7 @@ import pmeans
 from pmeans import TransferClassifier
 from pmeans.cli.main import app
 from pmeans.transfer import AlikeLabelsWarning
+from pmeans.translations import Translations
 
 
 @pytest.fixture
@@ -64,6 +65,14 @@ def test_what_was_chosen_is_said(run, files):
     said = run("fit en.csv --lang en --model canonical --out made").stderr
     assert "chosen: the first 1 of 1 columns, scaling none, penalty" in said
     assert TransferClassifier.load("made").chosen.powers is None
+
+
+def test_languages_that_translations_calibrate_are_said(run, files, encoder):
+    pairs = list(zip(opinions(100, "en")[0], opinions(100, "de")[0], strict=True))
+    pmeans.save(encoder.replace(translations=Translations("en", {"de": pairs})), "told")
+    said = "probabilities are calibrated for de as well."
+    assert said in run("fit en.csv --lang en --model told --out made").stderr
+    assert said not in run("fit en.csv --lang en --model enc --out made").stderr
 
 
 def test_predictions_stand_beside_the_rows_they_are_for(run, files):

@@ -1,0 +1,121 @@
+"""Calibration for languages that there are no labels of, by translations of general text.
+
+A translation is not encoded quite as its original is, so the decisions about it differ: they are
+its original's plus a shift. Decisions that are blurred like this are right less often, at the same
+confidence. How much they are blurred is seen on general text, and what it does to confidence is
+seen on the training rows, whose labels are known:
+
+1. Pairs of the model (`pmeans.translations`) are joined until they are as long as a training text,
+   because the shift of a long text is smaller.
+2. Their shifts, less the mean shift, are added to decisions on held-out training rows.
+3. The result is calibrated as the decisions themselves were. It never makes a language surer than
+   the one of training.
+
+Of what language the training rows are does not matter: how it is blurred itself is in their
+decisions. The pivot is left alone, as the language that all translations are compared with.
+
+What counts is the difference between the two decisions about a pair, not the decisions, so the
+text need not be of the task's kind. ``results/README.md`` has numbers, also of what else was tried.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import LanguageError
+from pmeans.transfer.linear import Calibration, Linear, calibration
+from pmeans.types import Array, Floats, Ints
+
+FEWEST = 100
+"""Pairs of a language from which its shifts can be told."""
+ROWS = 1000
+LONGEST = 500
+"""Words that pairs are joined to at most: a longer text costs time, and is shifted hardly less."""
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOut:
+    """Rows that were not trained on.
+
+    Attributes:
+        decisions: Calibrated decisions about them, (n, n_classes).
+        y: Their classes, (n,), or labels, (n, n_classes) bool.
+        words: How many words their texts have, (n,).
+    """
+
+    decisions: Floats
+    y: Array
+    words: Ints
+
+
+def calibrations(
+    encoder: PowerMeanEncoder,
+    linear: Linear,
+    held: HeldOut,
+    trained: Collection[str],
+    rng: np.random.Generator,
+) -> dict[str, Calibration]:
+    """Calibrate the decisions in every language that the encoder has translations into.
+
+    The languages that were trained in are left out.
+    """
+    told = encoder.translations
+    if told is None or not len(held.y):
+        return {}
+    which = rng.permutation(len(held.y))[:ROWS]
+    decisions, y = held.decisions[which], held.y[which]
+    words = np.minimum(held.words[which], LONGEST)
+    # Translations are raw text, whatever the texts of the task are.
+    plain = encoder.replace(recipe=dataclasses.replace(encoder.recipe, tokenizer="words"))
+    found = {}
+    for lang, pairs in told.pairs.items():
+        # An encoder may have lost a language, or its z-norm, since it was built.
+        with contextlib.suppress(LanguageError):
+            if lang not in trained and len(pairs) >= FEWEST:
+                shifts = _shifts(plain, linear, (told.pivot, lang), pairs, words, rng)
+                found[lang] = _no_surer(calibration(decisions + shifts, y))
+    return found
+
+
+def _shifts(
+    encoder: PowerMeanEncoder,
+    linear: Linear,
+    langs: tuple[str, str],
+    pairs: Sequence[tuple[str, str]],
+    words: Ints,
+    rng: np.random.Generator,
+) -> Floats:
+    """Return what translating adds to decisions about texts of so many words, (n, n_classes)."""
+    lengths = encoder.coverage([first for first, _ in pairs], lang=langs[0]).tokens
+    shuffled = _shuffled(len(pairs), rng)
+    joined = []
+    for n in words.tolist():
+        taken = [next(shuffled)]
+        while (n := n - int(lengths[taken[-1]])) > 0 and len(taken) < len(pairs):
+            taken.append(next(shuffled))
+        joined.append([" ".join(side) for side in zip(*(pairs[i] for i in taken), strict=True)])
+    firsts, seconds = (
+        linear.decide(encoder.encode_rows(list(texts), lang=lang))
+        for lang, texts in zip(langs, zip(*joined, strict=True), strict=True)
+    )
+    shift = seconds - firsts
+    return np.asarray(shift - shift.mean(axis=0), dtype=np.float32)
+
+
+def _shuffled(n: int, rng: np.random.Generator) -> Iterator[int]:
+    """Yield the numbers below n in random order, then in another one, and so on."""
+    while True:
+        yield from rng.permutation(n).tolist()
+
+
+def _no_surer(found: Calibration) -> Calibration:
+    """Leave decisions as they are where they would be stretched."""
+    kept = found.slope >= 1
+    return Calibration(
+        np.where(kept, np.float32(1), found.slope), np.where(kept, np.float32(0), found.offset)
+    )
