@@ -2,27 +2,35 @@
 // functions of this file, for the reason given in power_mean.cpp.
 #include "map_rows.hpp"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "kernel_tools.hpp"
 
 namespace pmeans {
 namespace {
 
-// Rows and vectors of columns that share their loads: as many sums as the registers can hold.
+// Rows and vectors of columns that share their loads: as many sums as the registers can hold. Codes
+// come in tiles of columns.
 #if defined(__AVX512F__)
-constexpr int vector_bytes = 64, row_block = 6, column_block = 4;
+constexpr int vector_bytes = 64, row_block = 6, column_block = 4, whole_rows = 6, tile_block = 4;
 #elif defined(__AVX2__)
-constexpr int vector_bytes = 32, row_block = 6, column_block = 2;
+constexpr int vector_bytes = 32, row_block = 6, column_block = 2, whole_rows = 6, tile_block = 1;
 #else
-constexpr int vector_bytes = 16, row_block = 6, column_block = 2;
+constexpr int vector_bytes = 16, row_block = 6, column_block = 2, whole_rows = 3, tile_block = 1;
 #endif
 // A single row reads the matrix once, as fast as memory allows: the wider the better.
 constexpr int single_block = 8;
 constexpr int lanes = vector_bytes / 4;
+constexpr int tile = CodedMap::tile;
 constexpr double largest = 3.4028234663852886e38;
 
 typedef float Vector __attribute__((vector_size(vector_bytes)));
+typedef int32_t Ints __attribute__((vector_size(vector_bytes)));
 // The same anywhere in memory.
 typedef float Loose __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
+typedef int32_t LooseInts __attribute__((vector_size(vector_bytes), aligned(2), may_alias));
 inline Vector load(const float* p, Vector) { return *reinterpret_cast<const Loose*>(p); }
 inline float load(const float* p, float) { return *p; }
 inline void store(float* p, Vector v) { *reinterpret_cast<Loose*>(p) = v; }
@@ -31,6 +39,10 @@ inline void store(float* p, float v) { *p = v; }
 template <class T>
 inline Strided<T> from_row(Strided<T> rows, size_t i) {
   return {rows.data + static_cast<int64_t>(i) * rows.stride, rows.stride};
+}
+
+inline float cut_off(double x) {
+  return static_cast<float>(x > largest ? largest : x < -largest ? -largest : x);
 }
 
 // R rows times C times V columns, V being a vector or a single number.
@@ -77,7 +89,7 @@ bool multiply_again(const LinearMap& map, const float* row, float* out) {
     for (size_t k = 0; k < map.n_in; ++k)
       sum += static_cast<double>(row[k]) * static_cast<double>(map.matrix[k * map.n_out + j]);
     finite &= sum - sum == 0;
-    out[j] = static_cast<float>(sum > largest ? largest : sum < -largest ? -largest : sum);
+    out[j] = cut_off(sum);
   }
   return finite;
 }
@@ -94,10 +106,97 @@ size_t multiply(const LinearMap& map, Strided<const float> rows, size_t n, Strid
   return n;
 }
 
+// RANGE. Whole numbers of up to 2^15 - 1 times codes of up to 2^7: as many as this add up to less
+// than 2^31. Their sums are added up in float64, which is exact up to 2^53.
+constexpr int range = 32767;
+constexpr size_t run_pairs = 256;
+
+double round(const CodedMap& map, const float* row, int16_t* whole) {
+  // As whole numbers, floats rise with their magnitude, and NaN and infinity lie above all others.
+  constexpr int32_t infinity = 0x7F800000;
+  int32_t top = 0;
+  for (size_t k = 0; k < map.n_in; ++k) {
+    const float x = row[k] * map.scale[k];
+    int32_t bits;
+    memcpy(&bits, &x, 4);
+    bits &= 0x7FFFFFFF;
+    top = bits > top ? bits : top;
+  }
+  if (top >= infinity) return -1;
+  float magnitude;
+  memcpy(&magnitude, &top, 4);
+  if (magnitude < 1e-30f) magnitude = 1e-30f;  // so that the next line does not overflow
+  const float factor = range / magnitude;
+  for (size_t k = 0; k < map.n_in; ++k)
+    whole[k] = static_cast<int16_t>(__builtin_irintf(row[k] * map.scale[k] * factor));
+  if (map.n_in % 2) whole[map.n_in] = 0;
+  return static_cast<double>(magnitude) / range * map.size;
+}
+
+// sum + a0 b0 + a1 b1 for every pair of 16-bit numbers.
+inline Ints add_products(Ints sum, Ints a, Ints b) {
+#if defined(__AVX512VNNI__)
+  return reinterpret_cast<Ints>(_mm512_dpwssd_epi32(
+      reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return sum + reinterpret_cast<Ints>(
+                   _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return sum + reinterpret_cast<Ints>(
+                   _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  return sum + (a << 16 >> 16) * (b << 16 >> 16) + (a >> 16) * (b >> 16);
+#endif
+}
+
+// R rounded rows times T tiles from the first on.
+template <int R, int T>
+inline void whole_product(const CodedMap& map, const int16_t* whole, const double* steps,
+                          size_t first, Strided<float> out) {
+  constexpr int vectors = tile / lanes;
+  const size_t n_pairs = map.n_pairs();
+  const int16_t* const w = map.tiles + first * n_pairs * tile * 2;
+  double total[R][T * tile] = {};
+  for (size_t start = 0; start < n_pairs; start += run_pairs) {
+    const size_t end = start + run_pairs < n_pairs ? start + run_pairs : n_pairs;
+    Ints sum[R][T * vectors] = {};
+    for (size_t k = start; k < end; ++k) {
+      Ints codes[T * vectors];
+      for (int c = 0; c < T * vectors; ++c)
+        codes[c] = *reinterpret_cast<const LooseInts*>(
+            w + ((c / vectors * n_pairs + k) * tile + c % vectors * lanes) * 2);
+      for (int r = 0; r < R; ++r) {
+        int32_t pair;
+        memcpy(&pair, whole + (r * n_pairs + k) * 2, 4);
+        const Ints x = Ints{} + pair;
+        for (int c = 0; c < T * vectors; ++c) sum[r][c] = add_products(sum[r][c], x, codes[c]);
+      }
+    }
+    for (int r = 0; r < R; ++r)
+      for (int c = 0; c < T * vectors; ++c)
+        for (int l = 0; l < lanes; ++l) total[r][c * lanes + l] += sum[r][c][l];
+  }
+  const size_t column = first * tile, width = T * tile;
+  const size_t n = column + width < map.n_out ? width : map.n_out - column;
+  for (int r = 0; r < R; ++r)
+    for (size_t j = 0; j < n; ++j)
+      out.data[r * out.stride + static_cast<int64_t>(column + j)] = cut_off(total[r][j] * steps[r]);
+}
+
+void multiply_whole(const CodedMap& map, const int16_t* whole, const double* steps, size_t n,
+                    Strided<float> out) {
+  in_blocks<tile_block>(map.n_tiles(), [&](size_t first, auto tiles) {
+    in_blocks<whole_rows>(n, [&](size_t row, auto size) {
+      whole_product<decltype(size)::value, decltype(tiles)::value>(
+          map, whole + row * map.n_pairs() * 2, steps + row, first, from_row(out, row));
+    });
+  });
+}
+
 }  // namespace
 
 #define PMEANS_JOIN(a, b) a##b
 #define PMEANS_KERNEL(isa) PMEANS_JOIN(map_rows_, isa)
-extern const MapRows PMEANS_KERNEL(PMEANS_ISA) = {multiply};
+extern const MapRows PMEANS_KERNEL(PMEANS_ISA) = {multiply, round, multiply_whole};
 
 }  // namespace pmeans

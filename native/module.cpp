@@ -115,7 +115,8 @@ const Kernels& kernels_named(const std::string& name) {
   static const Kernels avx512{kernel_avx512, map_rows_avx512, softmax_avx512, skipgram_avx512};
   __builtin_cpu_init();
   if (name != "avx2" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"))
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vnni"))
     return avx512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return avx2;
 #endif
@@ -159,6 +160,9 @@ void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
   reduce_batch(kernel, means, vectors, batch, target, stride, n_threads);
 }
 
+// So many rows stay in the second-level cache beside a panel of the matrix.
+constexpr size_t map_grain = 48;
+
 void bind_map_rows(StridedRows rows, In<float, 2> matrix, Out out, int n_threads, std::string isa) {
   const LinearMap map{matrix.data(), matrix.shape(0), matrix.shape(1)};
   const float* const from = rows.data();
@@ -166,13 +170,36 @@ void bind_map_rows(StridedRows rows, In<float, 2> matrix, Out out, int n_threads
   const int64_t stride = rows.stride(0), out_stride = out.stride(0);
   const MapRows& kernel = kernels_named(isa).map_rows;
   nb::gil_scoped_release released;
-  // So many rows stay in the second-level cache beside a panel of the matrix.
-  parallel_for(rows.shape(0), 48, n_threads, [=, &map, &kernel](size_t begin, size_t end, size_t) {
+  parallel_for(rows.shape(0), map_grain, n_threads, [=, &map, &kernel](size_t begin, size_t end, size_t) {
     const auto first = static_cast<int64_t>(begin);
     const size_t bad = begin + kernel.multiply(map, {from + first * stride, stride}, end - begin,
                                                {to + first * out_stride, out_stride});
     if (bad < end)
       throw std::invalid_argument("row " + std::to_string(bad) + " or the matrix has NaN or infinity.");
+  });
+}
+
+void bind_map_coded_rows(StridedRows rows, In<int16_t, 4> tiles, In<float, 1> scale, double size,
+                         Out out, int n_threads, std::string isa) {
+  const CodedMap map{tiles.data(), scale.data(), size, scale.size(), out.shape(1)};
+  const float* const from = rows.data();
+  float* const to = out.data();
+  const int64_t stride = rows.stride(0), out_stride = out.stride(0);
+  const MapRows& kernel = kernels_named(isa).map_rows;
+  nb::gil_scoped_release released;
+  const size_t width = 2 * map.n_pairs();
+  parallel_for(rows.shape(0), map_grain, n_threads,
+               [=, &map, &kernel, whole = std::vector<int16_t>(map_grain * width)](
+                   size_t begin, size_t end, size_t) mutable {
+    double steps[map_grain];
+    for (size_t i = begin; i < end; ++i) {
+      steps[i - begin] = kernel.round(map, from + static_cast<int64_t>(i) * stride,
+                                      whole.data() + (i - begin) * width);
+      if (steps[i - begin] < 0)
+        throw std::invalid_argument("row " + std::to_string(i) + " or the matrix has NaN or infinity.");
+    }
+    kernel.multiply_whole(map, whole.data(), steps, end - begin,
+                          {to + static_cast<int64_t>(begin) * out_stride, out_stride});
   });
 }
 
@@ -304,6 +331,8 @@ NB_MODULE(_native, m) {
         nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("map_rows", bind_map_rows, nb::arg("rows"), nb::arg("matrix"), nb::arg("out"),
         nb::arg("n_threads"), nb::arg("isa") = "");
+  m.def("map_coded_rows", bind_map_coded_rows, nb::arg("rows"), nb::arg("tiles"), nb::arg("scale"),
+        nb::arg("size"), nb::arg("out"), nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("first_not_finite", bind_first_not_finite, nb::arg("matrix"), nb::arg("n_threads"));
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
         nb::arg("maxn"), nb::arg("n_threads"));

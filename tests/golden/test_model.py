@@ -87,9 +87,9 @@ def kept(name):
 
 
 def test_the_model_in_the_package_gives_the_kept_vectors():
-    # atol: numbers are of size 1 and come from sums of 900 products in float32, which either core
-    # may add up in an order of its own.
-    np.testing.assert_allclose(vectors(), kept("vectors"), rtol=0, atol=2e-5)
+    # atol: numbers are of size 1. The map rounds rows to 15 bits, and where the cores' power means
+    # differ in a last bit, some numbers are rounded to a neighbour. That moved 1.5e-5.
+    np.testing.assert_allclose(vectors(), kept("vectors"), rtol=0, atol=5e-5)
 
 
 def test_sentences_without_known_words_are_zero_rows():

@@ -1,4 +1,4 @@
-"""Rows times a matrix: one order of summation, whatever the batch, the threads or the processor."""
+"""Rows times a matrix: the same bits, whatever the batch, the threads or the processor."""
 
 import numpy as np
 import pytest
@@ -7,25 +7,52 @@ from hypothesis import strategies as st
 
 from pmeans import kernels
 from pmeans.errors import InputError
-from pmeans.kernels.reference import map_row
+from pmeans.kernels import CodedMatrix
+from pmeans.kernels.reference import map_coded_row, map_row
 
 NATIVE = kernels.backend() != "numpy"
 LARGEST = np.finfo(np.float32).max
 
 
+def sizes(draw):
+    """Rows, and columns in and out; they end within, at and beyond blocks, vectors and tiles."""
+    n, n_in = draw(st.integers(0, 60)), draw(st.integers(0, 40))
+    return n, n_in, draw(st.integers(0, 40) | st.sampled_from([63, 64, 65, 127, 129, 300]))
+
+
+@st.composite
+def floats(draw):
+    """Rows and a matrix of float32."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, n_in, n_out = sizes(draw)
+    scales = [draw(st.sampled_from([1e-30, 1.0, 1e25])) for _ in range(2)]
+    rows = rng.normal(size=(n, n_in)) * scales[0]
+    return rows.astype(np.float32), (rng.normal(size=(n_in, n_out)) * scales[1]).astype(np.float32)
+
+
+@st.composite
+def codes(draw):
+    """Rows, int8 codes and the scales of their rows."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, n_in, n_out = sizes(draw)
+    n_in += draw(st.sampled_from([0, 0, 512, 1024]))  # a run of sums, and another
+    rows = rng.standard_t(2, size=(n, n_in)) * draw(st.sampled_from([1e-40, 1e-20, 1.0, 1e30]))
+    scale = rng.lognormal(size=n_in) * draw(st.sampled_from([0, 1e-30, 1.0, 1e30]))
+    whole = rng.integers(-128, 128, size=(n_in, n_out), dtype=np.int8)
+    return rows.astype(np.float32), whole, scale.astype(np.float32)
+
+
 @st.composite
 def products(draw):
-    """Rows and a matrix; the sizes end within, at and beyond blocks and vectors."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n, n_in = draw(st.integers(0, 60)), draw(st.integers(0, 40))
-    n_out = draw(st.integers(0, 40) | st.sampled_from([63, 64, 65, 127, 129, 300]))
-    sizes = [draw(st.sampled_from([1e-30, 1.0, 1e25])) for _ in range(2)]
-    rows = rng.normal(size=(n, n_in)) * sizes[0]
-    return rows.astype(np.float32), (rng.normal(size=(n_in, n_out)) * sizes[1]).astype(np.float32)
+    """Rows and a matrix of either kind."""
+    if draw(st.booleans()):
+        return draw(floats())
+    rows, whole, scale = draw(codes())
+    return rows, CodedMatrix.of(whole, scale)
 
 
 @settings(max_examples=200)
-@given(case=products())
+@given(case=floats())
 def test_kernel_agrees_with_the_plain_sum(case):
     rows, matrix = case
     got = kernels.map_rows(rows, matrix)
@@ -39,6 +66,44 @@ def test_kernel_agrees_with_the_plain_sum(case):
         assert (
             np.abs(got - expected.astype(float)) <= largest * len(matrix) * 2**-23 + 1e-37
         ).all()
+
+
+@settings(max_examples=200)
+@given(case=codes())
+def test_a_product_with_codes_has_the_bits_of_the_plain_sum_on_either_core(case):
+    rows, whole, scale = case
+    got = kernels.map_rows(rows, CodedMatrix.of(whole, scale))
+    expected = np.array([map_coded_row(row, whole, scale) for row in rows]).reshape(got.shape)
+    np.testing.assert_array_equal(got, expected)
+
+
+@settings(max_examples=100)
+@given(case=codes())
+def test_rounding_a_row_moves_it_by_no_more_than_half_a_step_for_each_code(case):
+    rows, whole, scale = case
+    scaled = rows.astype(float) * scale
+    exact = np.clip(scaled @ whole.astype(float), -LARGEST, LARGEST)
+    step = np.abs(scaled).max(axis=1, initial=0) / 32767
+    bound = step[:, None] / 2 * np.abs(whole.astype(float)).sum(axis=0)
+    got = kernels.map_rows(rows, CodedMatrix.of(whole, scale))
+    # 1 %: products and scales are rounded to float32 as well. Rows below 1e-30 of the largest
+    # scale are rounded to steps of that.
+    floor = 1e-30 * float(scale.max(initial=0)) * np.abs(whole.astype(float)).sum(axis=0)
+    assert (np.abs(got - exact) <= 1.01 * bound + floor + 1e-37).all()
+
+
+def test_codes_keep_their_places():
+    whole = np.arange(-60, 59, dtype=np.int8).reshape(7, 17)
+    matrix = CodedMatrix.of(whole, np.ones(7, np.float32))
+    assert matrix.shape == (7, 17)
+    np.testing.assert_array_equal(matrix.codes, whole)
+
+
+@pytest.mark.parametrize("n_in", [512, 513, 40_000])
+def test_sums_beyond_32_bits_are_exact(n_in):
+    matrix = CodedMatrix.of(np.full((n_in, 3), -128, np.int8), np.ones(n_in, np.float32))
+    got = kernels.map_rows(np.full((2, n_in), 2, np.float32), matrix)
+    np.testing.assert_array_equal(got, np.full((2, 3), -256 * n_in))
 
 
 @settings(max_examples=100)
@@ -58,10 +123,12 @@ def test_a_row_depends_on_itself_alone(case, n_threads, data):
 @given(case=products())
 def test_every_instruction_set_gives_the_same_bits(isa, case):
     rows, matrix = case
-    best, other = (np.empty((len(rows), matrix.shape[1]), np.float32) for _ in range(2))
-    kernels.core.map_rows(rows, matrix, best, 1)
-    kernels.core.map_rows(rows, matrix, other, 1, isa)
-    np.testing.assert_array_equal(best, other)
+    got = np.empty((len(rows), matrix.shape[1]), np.float32)
+    if isinstance(matrix, CodedMatrix):
+        kernels.core.map_coded_rows(rows, matrix.tiles, matrix.scale, matrix.size, got, 1, isa)
+    else:
+        kernels.core.map_rows(rows, matrix, got, 1, isa)
+    np.testing.assert_array_equal(got, kernels.map_rows(rows, matrix))
 
 
 @settings(max_examples=50)
@@ -84,6 +151,10 @@ def test_rows_beyond_one_thread_s_share_are_the_same(n):
     np.testing.assert_array_equal(got, kernels.map_rows(rows, matrix, n_threads=1))
     # atol: 900 float32 additions of products around 1 err by less than 1e-3 together.
     np.testing.assert_allclose(got, rows.astype(float) @ matrix, atol=1e-3)
+    coded = CodedMatrix.of(rng.integers(-127, 128, (900, 300)), np.ones(900, np.float32))
+    np.testing.assert_array_equal(
+        kernels.map_rows(rows, coded, n_threads=2), kernels.map_rows(rows, coded, n_threads=1)
+    )
 
 
 def test_out_may_be_the_rows_themselves():
@@ -101,14 +172,18 @@ def test_what_float32_cannot_hold_is_cut_off_and_other_rows_do_not_notice(n_out)
     got = kernels.map_rows(rows, matrix)
     assert got[:, :2].tolist() == [[0, LARGEST], [0, 4], [-LARGEST, -LARGEST]]
     np.testing.assert_array_equal(got, np.tile(got[:, :2], n_out // 2))
+    coded = CodedMatrix.of(matrix.astype(np.int8), np.ones(2, np.float32))
+    np.testing.assert_array_equal(kernels.map_rows(rows, coded), got)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_row_with_nan_or_infinity_is_named(bad):
     rows, matrix = np.ones((120, 3), np.float32), np.zeros((3, 20), np.float32)
     rows[107, 1] = bad
-    with pytest.raises(InputError, match="row 107 or the matrix has NaN or infinity"):
-        kernels.map_rows(rows, matrix)
+    coded = CodedMatrix.of(matrix.astype(np.int8), np.ones(3, np.float32))
+    for each in (matrix, coded):
+        with pytest.raises(InputError, match="row 107 or the matrix has NaN or infinity"):
+            kernels.map_rows(rows, each)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
+from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.machine import available_threads, empty_rows
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
@@ -28,6 +29,7 @@ from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
 
 __all__ = [
     "LONGEST_NGRAM",
+    "CodedMatrix",
     "LineStatus",
     "Splitting",
     "available_threads",
@@ -180,27 +182,39 @@ def power_means(
 
 
 def map_rows(
-    rows: Floats, matrix: Floats, out: Floats | None = None, n_threads: int | None = None
+    rows: Floats,
+    matrix: Floats | CodedMatrix,
+    out: Floats | None = None,
+    n_threads: int | None = None,
 ) -> Floats:
-    """Multiply rows by a matrix; each number of the result is summed in the order of its row.
+    """Multiply rows by a matrix.
 
     Rows are (n, n_in) float32, and their columns may be a slice of a wider array. The matrix is
-    (n_in, n_out) float32, ``out`` (n, n_out); it may be ``rows``, or columns of a wider array.
+    (n_in, n_out), ``out`` (n, n_out); it may be ``rows``, or columns of a wider array.
+
+    Products with a float32 matrix are added up in the order of the row. For a `CodedMatrix` each
+    row is rounded to whole numbers of 16 bits, as `pmeans.kernels.reference` says.
 
     Returns:
         (n, n_out). What float32 cannot hold is cut off at its largest number. A row depends on
         itself and the matrix alone: no other row, nor its place, nor a thread changes a bit.
     """
-    _check_rows("matrix", matrix, matrix.shape)
-    _check_rows("rows", rows, (len(rows), len(matrix)))
-    shape = (len(rows), matrix.shape[1])
+    if not isinstance(matrix, CodedMatrix):
+        _check_rows("matrix", matrix, matrix.shape)
+    n_in, n_out = matrix.shape
+    _check_rows("rows", rows, (len(rows), n_in))
+    shape = (len(rows), n_out)
     if out is None:
         out = empty_rows(*shape)
     _check_out(out, shape)
     if np.may_share_memory(rows, out):
         rows = rows.copy()
+    threads = _threads(n_threads, len(rows))
     try:
-        core.map_rows(rows, np.ascontiguousarray(matrix), out, _threads(n_threads, len(rows)))
+        if isinstance(matrix, CodedMatrix):
+            core.map_coded_rows(rows, matrix.tiles, matrix.scale, matrix.size, out, threads)
+        else:
+            core.map_rows(rows, np.ascontiguousarray(matrix), out, threads)
     except ValueError as error:
         raise InputError(str(error)) from error
     return out

@@ -12,8 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from pmeans.kernels import index
+from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.parsing import parse_lines as parse_lines
-from pmeans.kernels.reference import LARGEST, power_mean
+from pmeans.kernels.reference import LARGEST, power_mean, round_rows
 from pmeans.kernels.skipgram import SkipGramJob, train_sentences
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 from pmeans.kernels.splitting import Splitting, split
@@ -103,6 +104,20 @@ def map_rows(rows: Floats, matrix: Floats, out: Floats, n_threads: int) -> None:
         if not np.isfinite(exact).all():
             raise ValueError(f"row {i} or the matrix has NaN or infinity.")
         out[i] = np.clip(exact, -LARGEST, LARGEST)
+
+
+@_SILENT
+def map_coded_rows(
+    rows: Floats, tiles: Array, scale: Floats, size: float, out: Floats, n_threads: int
+) -> None:
+    """See `pmeans.kernels.map_rows`."""
+    codes = CodedMatrix(tiles, scale, size, out.shape[1]).codes.astype(np.float64)
+    for start in range(0, len(rows), _CHECKED):
+        some = slice(start, start + _CHECKED)
+        whole, steps = round_rows(rows[some], scale)
+        for bad in np.flatnonzero(~np.isfinite(steps))[:1]:
+            raise ValueError(f"row {start + bad} or the matrix has NaN or infinity.")
+        out[some] = np.clip(whole @ codes * (steps * size)[:, None], -LARGEST, LARGEST)
 
 
 def first_not_finite(matrix: Array, n_threads: int) -> int:

@@ -14,6 +14,8 @@ from pmeans.types import Array, Floats, Root
 
 Doubles = npt.NDArray[np.float64]
 LARGEST = np.finfo(np.float32).max
+WHOLE = 32767
+"""The largest whole number that a row is rounded to: 15 bits and a sign."""
 
 
 def power_mean(rows: Array, p: float, root: Root = "signed") -> Doubles:
@@ -86,4 +88,29 @@ def map_row(row: Floats, matrix: Floats) -> Floats:
                 total += x * weights
         if np.isfinite(total).all():
             break
+    return np.clip(total, -LARGEST, LARGEST).astype(np.float32)
+
+
+def round_rows(rows: Floats, scale: Floats) -> tuple[Doubles, Doubles]:
+    """Round rows, (n, n_in), times the scales of a coded matrix, (n_in,), to whole numbers.
+
+    Returns:
+        The whole numbers, (n, n_in), and what they are to be multiplied by, (n,): NaN or infinity
+        where the row has it.
+    """
+    scaled = rows * scale
+    # RANGE. 15 bits and a sign. The floor keeps the division from overflowing.
+    largest = np.maximum(np.abs(scaled).max(axis=1, initial=0), np.float32(1e-30))
+    whole = np.rint(scaled * (np.float32(WHOLE) / largest)[:, None])
+    return whole.astype(np.float64), largest.astype(np.float64) / WHOLE
+
+
+def map_coded_row(row: Floats, codes: Array, scale: Floats) -> Floats:
+    """Return a row, (n_in,), times a matrix of int8 codes, (n_in, n_out), with a scale per row."""
+    # SUM. Codes are whole numbers up to 127 or 128, those of the row up to 32767: their products
+    # add up exactly in float64, in any order. Scales are made smaller by a power of two, which
+    # changes none of their bits, so that the row does not overflow.
+    size = np.ldexp(1.0, np.frexp(scale.max(initial=0))[1])
+    whole, steps = round_rows(row[None], (scale / size).astype(np.float32))
+    total = (whole[0] @ codes.astype(np.float64)) * (steps[0] * size)
     return np.clip(total, -LARGEST, LARGEST).astype(np.float32)
