@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel_tools.hpp"
+#include "mapper.hpp"
 #include "power_mean.hpp"
 #include "threads.hpp"
 
@@ -104,15 +105,36 @@ class Reducer {
   std::vector<float> scales_, decoded_;
 };
 
-// Row i of `out` is at out + i * stride.
-inline void reduce_batch(const Kernel& kernel, const Means& means, const Vectors& vectors,
-                         const Batch& batch, float* out, int64_t stride, int n_threads) {
-  parallel_for(batch.n_sentences, 64, n_threads,
-               [=, reducer = Reducer(kernel, means, vectors, batch)](size_t begin, size_t end,
-                                                                     size_t) mutable {
-                 for (size_t i = begin; i < end; ++i)
-                   reducer.reduce(i, out + static_cast<int64_t>(i) * stride);
-               });
+// The columns that one space gives.
+struct Part {
+  Means means;
+  Vectors vectors;
+  Batch batch;
+
+  size_t width() const { return means.n_powers * means.dim; }
+};
+
+// Writes the parts of n sentences side by side, mapped if there are maps.
+inline void encode_batch(const Kernel& kernel, const std::vector<Part>& parts, size_t n,
+                         Mapper mapper, bool mapped, Strided<float> out, int n_threads) {
+  std::vector<Reducer> reducers;
+  size_t width = 0;
+  for (const Part& part : parts) {
+    reducers.emplace_back(kernel, part.means, part.vectors, part.batch);
+    width += part.width();
+  }
+  parallel_for(n, block_rows, n_threads, [=, &parts, block = std::vector<float>()](
+                                             size_t begin, size_t end, size_t) mutable {
+    const Strided<float> target = from_row(out, begin);
+    if (mapped) block.resize((end - begin) * width);
+    const Strided<float> rows =
+        mapped ? Strided<float>{block.data(), static_cast<int64_t>(width)} : target;
+    size_t column = 0;
+    for (size_t k = 0; k < parts.size(); column += parts[k].width(), ++k)
+      for (size_t i = begin; i < end; ++i)
+        reducers[k].reduce(i, from_row(rows, i - begin).data + column);
+    if (mapped) mapper.apply({rows.data, rows.stride}, end - begin, begin, target);
+  });
 }
 
 // The first of n rows with NaN or infinity, or -1. Only floating-point numbers can be either.

@@ -6,7 +6,34 @@
 #include <string.h>
 
 namespace pmeans {
+
+// Row i is at data + i * stride.
+template <class T>
+struct Strided {
+  T* data;
+  int64_t stride;
+};
+
 namespace {
+
+#if defined(__AVX512F__)
+constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
+
+// What float32 cannot hold is cut off at its largest number.
+inline float cut_off(double x) {
+  constexpr double largest = 3.4028234663852886e38;
+  return static_cast<float>(x > largest ? largest : x < -largest ? -largest : x);
+}
+
+template <class T>
+inline Strided<T> from_row(Strided<T> rows, size_t i) {
+  return {rows.data + static_cast<int64_t>(i) * rows.stride, rows.stride};
+}
 
 template <int n>
 struct Count {

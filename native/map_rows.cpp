@@ -6,25 +6,22 @@
 #include <immintrin.h>
 #endif
 
-#include "kernel_tools.hpp"
-
 namespace pmeans {
 namespace {
 
 // Rows and vectors of columns that share their loads: as many sums as the registers can hold. Codes
 // come in tiles of columns.
 #if defined(__AVX512F__)
-constexpr int vector_bytes = 64, row_block = 6, column_block = 4, whole_rows = 6, tile_block = 4;
+constexpr int row_block = 6, column_block = 4, whole_rows = 6, tile_block = 4;
 #elif defined(__AVX2__)
-constexpr int vector_bytes = 32, row_block = 6, column_block = 2, whole_rows = 6, tile_block = 1;
+constexpr int row_block = 6, column_block = 2, whole_rows = 6, tile_block = 1;
 #else
-constexpr int vector_bytes = 16, row_block = 6, column_block = 2, whole_rows = 3, tile_block = 1;
+constexpr int row_block = 6, column_block = 2, whole_rows = 3, tile_block = 1;
 #endif
 // A single row reads the matrix once, as fast as memory allows: the wider the better.
 constexpr int single_block = 8;
 constexpr int lanes = vector_bytes / 4;
 constexpr int tile = CodedMap::tile;
-constexpr double largest = 3.4028234663852886e38;
 
 typedef float Vector __attribute__((vector_size(vector_bytes)));
 typedef int32_t Ints __attribute__((vector_size(vector_bytes)));
@@ -35,15 +32,6 @@ inline Vector load(const float* p, Vector) { return *reinterpret_cast<const Loos
 inline float load(const float* p, float) { return *p; }
 inline void store(float* p, Vector v) { *reinterpret_cast<Loose*>(p) = v; }
 inline void store(float* p, float v) { *p = v; }
-
-template <class T>
-inline Strided<T> from_row(Strided<T> rows, size_t i) {
-  return {rows.data + static_cast<int64_t>(i) * rows.stride, rows.stride};
-}
-
-inline float cut_off(double x) {
-  return static_cast<float>(x > largest ? largest : x < -largest ? -largest : x);
-}
 
 // R rows times C times V columns, V being a vector or a single number.
 template <class V, int R, int C>
@@ -154,7 +142,7 @@ template <int R, int T>
 inline void whole_product(const CodedMap& map, const int16_t* whole, const double* steps,
                           size_t first, Strided<float> out) {
   constexpr int vectors = tile / lanes;
-  const size_t n_pairs = map.n_pairs();
+  const size_t n_pairs = map.n_pairs;
   const int16_t* const w = map.tiles + first * n_pairs * tile * 2;
   double total[R][T * tile] = {};
   for (size_t start = 0; start < n_pairs; start += run_pairs) {
@@ -185,10 +173,10 @@ inline void whole_product(const CodedMap& map, const int16_t* whole, const doubl
 
 void multiply_whole(const CodedMap& map, const int16_t* whole, const double* steps, size_t n,
                     Strided<float> out) {
-  in_blocks<tile_block>(map.n_tiles(), [&](size_t first, auto tiles) {
+  in_blocks<tile_block>(map.n_tiles, [&](size_t first, auto tiles) {
     in_blocks<whole_rows>(n, [&](size_t row, auto size) {
       whole_product<decltype(size)::value, decltype(tiles)::value>(
-          map, whole + row * map.n_pairs() * 2, steps + row, first, from_row(out, row));
+          map, whole + row * map.n_pairs * 2, steps + row, first, from_row(out, row));
     });
   });
 }

@@ -11,14 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pmeans {
+#include "kernel_tools.hpp"
 
-// Row i is at data + i * stride.
-template <class T>
-struct Strided {
-  T* data;
-  int64_t stride;
-};
+namespace pmeans {
 
 struct LinearMap {
   const float* matrix;  // (n_in, n_out)
@@ -30,11 +25,9 @@ struct CodedMap {
   const int16_t* tiles;  // (n_tiles, n_pairs, tile, 2)
   const float* scale;    // of each row, at most 1
   double size;           // of all
-  size_t n_in, n_out;
+  size_t n_in, n_out, n_pairs, n_tiles;
 
   static constexpr size_t tile = 16;
-  size_t n_pairs() const { return (n_in + 1) / 2; }
-  size_t n_tiles() const { return (n_out + tile - 1) / tile; }
 };
 
 // One instruction set's version.

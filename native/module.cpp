@@ -141,65 +141,83 @@ void check_batch(const In<int32_t, 1>& ids, const In<int64_t, 1>& offsets, size_
                              "; there are " + std::to_string(n_rows) + ".").c_str());
 }
 
-void bind_power_means(Matrix matrix, std::optional<In<float, 1>> scale,
-                      std::optional<In<float, 2>> composed, In<int32_t, 1> ids,
-                      In<int64_t, 1> offsets, std::vector<double> powers, bool principal,
-                      std::optional<In<float, 1>> shift, std::optional<In<float, 1>> factor, Out out,
-                      int n_threads, std::string isa) {
-  check_batch(ids, offsets, matrix.shape(0) + (composed ? composed->shape(0) : 0));
-  const Kernel& kernel = kernels_named(isa).power_mean;
-  const size_t n_words = matrix.shape(0), dim = matrix.shape(1);
-  const Means means{dim, powers.data(), powers.size(), principal,
-                    shift ? shift->data() : nullptr, factor ? factor->data() : nullptr};
-  const Vectors vectors{type_of(matrix), matrix.data(), n_words, dim,
-                        scale ? scale->data() : nullptr, composed ? composed->data() : nullptr};
-  const Batch batch{ids.data(), offsets.data(), out.shape(0)};
-  float* const target = out.data();
-  const int64_t stride = out.stride(0);
-  nb::gil_scoped_release released;
-  reduce_batch(kernel, means, vectors, batch, target, stride, n_threads);
+// A space's part of the columns: what is the same for every batch (SpaceMeans in `kernels/means.py`),
+// a batch, and vectors composed for it.
+class PartArrays {
+ public:
+  PartArrays(nb::handle means, nb::handle batch, nb::handle composed)
+      : matrix_(nb::cast<Matrix>(means.attr("matrix"))),
+        scale_(nb::cast<Numbers>(means.attr("scale"))),
+        shift_(nb::cast<Numbers>(means.attr("shift"))),
+        factor_(nb::cast<Numbers>(means.attr("factor"))),
+        powers_(nb::cast<std::vector<double>>(means.attr("powers"))),
+        principal_(nb::cast<std::string>(means.attr("root")) == "principal"),
+        composed_(nb::cast<std::optional<In<float, 2>>>(composed)),
+        ids_(nb::cast<In<int32_t, 1>>(batch.attr("ids"))),
+        offsets_(nb::cast<In<int64_t, 1>>(batch.attr("offsets"))) {
+    check_batch(ids_, offsets_, matrix_.shape(0) + (composed_ ? composed_->shape(0) : 0));
+  }
+
+  Part part() const {
+    const size_t dim = matrix_.shape(1);
+    return {{dim, powers_.data(), powers_.size(), principal_, data(shift_), data(factor_)},
+            {type_of(matrix_), matrix_.data(), matrix_.shape(0), dim, data(scale_), data(composed_)},
+            {ids_.data(), offsets_.data(), offsets_.size() - 1}};
+  }
+
+ private:
+  using Numbers = std::optional<In<float, 1>>;
+  template <class Array>
+  static const float* data(const std::optional<Array>& array) {
+    return array ? array->data() : nullptr;
+  }
+
+  Matrix matrix_;
+  Numbers scale_, shift_, factor_;
+  std::vector<double> powers_;
+  bool principal_;
+  std::optional<In<float, 2>> composed_;
+  In<int32_t, 1> ids_;
+  In<int64_t, 1> offsets_;
+};
+
+// A float32 array, or a CodedMatrix of `kernels/coded.py`.
+Mapper::Map map_of(nb::handle matrix) {
+  if (!nb::hasattr(matrix, "tiles")) {
+    const auto numbers = nb::cast<In<float, 2>>(matrix);
+    return LinearMap{numbers.data(), numbers.shape(0), numbers.shape(1)};
+  }
+  const auto tiles = nb::cast<In<int16_t, 4>>(matrix.attr("tiles"));
+  const auto scale = nb::cast<In<float, 1>>(matrix.attr("scale"));
+  return CodedMap{tiles.data(), scale.data(), nb::cast<double>(matrix.attr("size")), scale.size(),
+                  nb::cast<size_t>(matrix.attr("shape")[1]), tiles.shape(1), tiles.shape(0)};
 }
 
-// So many rows stay in the second-level cache beside a panel of the matrix.
-constexpr size_t map_grain = 48;
-
-void bind_map_rows(StridedRows rows, In<float, 2> matrix, Out out, int n_threads, std::string isa) {
-  const LinearMap map{matrix.data(), matrix.shape(0), matrix.shape(1)};
-  const float* const from = rows.data();
-  float* const to = out.data();
-  const int64_t stride = rows.stride(0), out_stride = out.stride(0);
-  const MapRows& kernel = kernels_named(isa).map_rows;
+void bind_power_means(nb::list means, nb::list batches, nb::list maps, Out out, int n_threads,
+                      std::string isa) {
+  std::vector<PartArrays> arrays;
+  for (size_t k = 0; k < means.size(); ++k)
+    arrays.emplace_back(means[k], batches[k][0], batches[k][1]);
+  std::vector<Part> parts;
+  for (const PartArrays& each : arrays) parts.push_back(each.part());
+  std::vector<Mapper::Map> chain;
+  for (nb::handle matrix : maps) chain.push_back(map_of(matrix));
+  const Kernels& kernels = kernels_named(isa);
+  const Strided<float> target{out.data(), out.stride(0)};
   nb::gil_scoped_release released;
-  parallel_for(rows.shape(0), map_grain, n_threads, [=, &map, &kernel](size_t begin, size_t end, size_t) {
-    const auto first = static_cast<int64_t>(begin);
-    const size_t bad = begin + kernel.multiply(map, {from + first * stride, stride}, end - begin,
-                                               {to + first * out_stride, out_stride});
-    if (bad < end)
-      throw std::invalid_argument("row " + std::to_string(bad) + " or the matrix has NaN or infinity.");
-  });
+  encode_batch(kernels.power_mean, parts, out.shape(0), Mapper(kernels.map_rows, chain),
+               !chain.empty(), target, n_threads);
 }
 
-void bind_map_coded_rows(StridedRows rows, In<int16_t, 4> tiles, In<float, 1> scale, double size,
-                         Out out, int n_threads, std::string isa) {
-  const CodedMap map{tiles.data(), scale.data(), size, scale.size(), out.shape(1)};
-  const float* const from = rows.data();
-  float* const to = out.data();
-  const int64_t stride = rows.stride(0), out_stride = out.stride(0);
-  const MapRows& kernel = kernels_named(isa).map_rows;
+void bind_map_rows(StridedRows rows, nb::object matrix, Out out, int n_threads, std::string isa) {
+  const std::vector<Mapper::Map> maps{map_of(matrix)};
+  const Strided<const float> from{rows.data(), rows.stride(0)};
+  const Strided<float> to{out.data(), out.stride(0)};
+  const size_t n = rows.shape(0);
+  Mapper mapper(kernels_named(isa).map_rows, maps);
   nb::gil_scoped_release released;
-  const size_t width = 2 * map.n_pairs();
-  parallel_for(rows.shape(0), map_grain, n_threads,
-               [=, &map, &kernel, whole = std::vector<int16_t>(map_grain * width)](
-                   size_t begin, size_t end, size_t) mutable {
-    double steps[map_grain];
-    for (size_t i = begin; i < end; ++i) {
-      steps[i - begin] = kernel.round(map, from + static_cast<int64_t>(i) * stride,
-                                      whole.data() + (i - begin) * width);
-      if (steps[i - begin] < 0)
-        throw std::invalid_argument("row " + std::to_string(i) + " or the matrix has NaN or infinity.");
-    }
-    kernel.multiply_whole(map, whole.data(), steps, end - begin,
-                          {to + static_cast<int64_t>(begin) * out_stride, out_stride});
+  parallel_for(n, block_rows, n_threads, [=](size_t begin, size_t end, size_t) mutable {
+    mapper.apply(from_row(from, begin), end - begin, begin, from_row(to, begin));
   });
 }
 
@@ -325,14 +343,10 @@ NB_MODULE(_native, m) {
   m.attr("NAME") = kernels_named("").power_mean.name;
   m.def("lookup", bind_lookup, nb::arg("sentences"), nb::arg("tables"), nb::arg("splitting"),
         nb::arg("n_threads"));
-  m.def("power_means", bind_power_means, nb::arg("matrix"), nb::arg("scale").none(),
-        nb::arg("composed").none(), nb::arg("ids"), nb::arg("offsets"), nb::arg("powers"),
-        nb::arg("principal"), nb::arg("shift").none(), nb::arg("factor").none(), nb::arg("out"),
-        nb::arg("n_threads"), nb::arg("isa") = "");
+  m.def("power_means", bind_power_means, nb::arg("means"), nb::arg("batches"), nb::arg("maps"),
+        nb::arg("out"), nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("map_rows", bind_map_rows, nb::arg("rows"), nb::arg("matrix"), nb::arg("out"),
         nb::arg("n_threads"), nb::arg("isa") = "");
-  m.def("map_coded_rows", bind_map_coded_rows, nb::arg("rows"), nb::arg("tiles"), nb::arg("scale"),
-        nb::arg("size"), nb::arg("out"), nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("first_not_finite", bind_first_not_finite, nb::arg("matrix"), nb::arg("n_threads"));
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
         nb::arg("maxn"), nb::arg("n_threads"));

@@ -14,18 +14,10 @@
 namespace pmeans {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int vector_bytes = 64;
-#elif defined(__AVX2__)
-constexpr int vector_bytes = 32;
-#else
-constexpr int vector_bytes = 16;
-#endif
 constexpr int lanes = vector_bytes / 4;
 constexpr int wide = 64 / vector_bytes;  // vectors a pass: a cache line of each row
 constexpr size_t run_length = 64; // float32 additions in a row, before float64 takes over
 constexpr double pi = 3.14159265358979323846;
-constexpr double largest = 3.4028234663852886e38;
 
 typedef float Vector __attribute__((vector_size(vector_bytes)));
 typedef int8_t Bytes __attribute__((vector_size(lanes)));
@@ -68,9 +60,6 @@ inline Vector load(const Half* p, float) {
 // Where min, mean and max go, as multiples of dim; -1 if they are not wanted.
 struct Places { long low, mean, high; };
 
-inline float cut_off(double x) {
-  return static_cast<float>(x > largest ? largest : x < -largest ? -largest : x);
-}
 inline void put(const Means& m, float* out, size_t column, float x) {
   if (m.shift) x = (x - m.shift[column]) * m.factor[column];
   out[column] = cut_off(static_cast<double>(x));

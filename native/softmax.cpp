@@ -12,11 +12,11 @@ namespace {
 
 // How many rows and columns share their loads: as many as the registers can hold sums of.
 #if defined(__AVX512F__)
-constexpr int vector_bytes = 64, row_block = 4, column_block = 4;
+constexpr int row_block = 4, column_block = 4;
 #elif defined(__AVX2__)
-constexpr int vector_bytes = 32, row_block = 3, column_block = 2;
+constexpr int row_block = 3, column_block = 2;
 #else
-constexpr int vector_bytes = 16, row_block = 1, column_block = 2;
+constexpr int row_block = 1, column_block = 2;
 #endif
 constexpr int lanes = vector_bytes / 4;
 constexpr int parts = sums / lanes;  // vectors that 16 numbers take

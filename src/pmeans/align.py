@@ -69,25 +69,29 @@ class Alignment:
         """Columns of a mapped row."""
         return next(fitted.factors[-1].shape[1] for fitted in self.maps.values())
 
-    def apply(
-        self, rows: Floats, lang: str, out: Floats | None = None, n_threads: int | None = None
-    ) -> Floats:
+    def apply(self, rows: Floats, lang: str) -> Floats:
         """Return the mapped rows of a language, (n, dim), from (n, n_columns).
 
-        Where a map keeps the number of columns, ``out`` may be ``rows``. A row depends on itself
-        alone: neither the other rows nor its place changes a bit.
+        A row depends on itself alone: neither the other rows nor its place changes a bit.
         """
-        if lang not in self._ready:
-            self._ready[lang] = self._laid_out(lang)
-        factors = self._ready[lang]
-        if not factors:
-            if out is None:
-                return rows.copy()
-            out[:] = rows
-            return out
-        for factor in factors[:-1]:
-            rows = kernels.map_rows(rows, factor, n_threads=n_threads)
-        return kernels.map_rows(rows, factors[-1], out, n_threads)
+        matrices = self.matrices(lang)
+        for matrix in matrices:
+            rows = kernels.map_rows(rows, matrix)
+        return rows if matrices else rows.copy()
+
+    def matrices(self, lang: str) -> tuple[Floats | kernels.CodedMatrix, ...]:
+        """Return what `kernels.map_rows` is to multiply rows of a language by, in this order."""
+        if lang not in self._matrices:
+            self._matrices[lang] = tuple(self._laid_out(factor) for factor in self._factors(lang))
+        return self._matrices[lang]
+
+    def _laid_out(self, factor: Floats) -> Floats | kernels.CodedMatrix:
+        codes, scale = _stored(factor, self.precision)
+        return factor if scale is None else kernels.CodedMatrix.of(codes, scale)
+
+    @cached_property
+    def _matrices(self) -> dict[str, tuple[Floats | kernels.CodedMatrix, ...]]:
+        return {}
 
     def fold(self, weights: Floats, lang: str) -> Floats:
         """Fold a map into a linear classifier, so that it takes rows without the map.
@@ -193,18 +197,6 @@ class Alignment:
         if len(widths) != 1 or (metadata["pivot"] not in maps and widths != {dim}):
             raise FormatError(f"{path}: its maps lead to different columns: {sorted(widths)}.")
         return cls(metadata["pivot"], maps, precision)  # type: ignore[arg-type]
-
-    @cached_property
-    def _ready(self) -> dict[str, tuple[Floats | kernels.CodedMatrix, ...]]:
-        return {}
-
-    def _laid_out(self, lang: str) -> tuple[Floats | kernels.CodedMatrix, ...]:
-        """Return a language's factors as rows are multiplied by them: if stored as int8, coded."""
-        ready: list[Floats | kernels.CodedMatrix] = []
-        for factor in self._factors(lang):
-            codes, scale = _stored(factor, self.precision)
-            ready.append(factor if scale is None else kernels.CodedMatrix.of(codes, scale))
-        return tuple(ready)
 
     def _factors(self, lang: str) -> tuple[Floats, ...]:
         if lang not in self.maps and lang == self.pivot:

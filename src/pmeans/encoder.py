@@ -2,9 +2,9 @@
 
 `PowerMeanEncoder.encode_rows` is the core; `SentenceEncoder.encode` puts sentence-transformers'
 signature on it. The way of a chunk of sentences is short: `kernels.lookup` splits it once and
-finds the words in every space, and for each part `kernels.power_means` writes that part's columns
-of the result, z-normalised on the way. Where parallel text has been fitted, `align` then maps
-whole rows into the space that the languages share.
+finds the words in every space, and `kernels.join_means` writes the means of all parts side by side,
+z-normalised on the way. Where parallel text has been fitted, it multiplies whole rows by the map
+into the space that the languages share, before they leave the cache.
 Each row depends on its own sentence alone: batch size, thread count and order change no bit.
 """
 
@@ -27,7 +27,7 @@ from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.translations import Translations
 from pmeans.types import Array, Floats, TokenBatch
-from pmeans.znorm import SHARED, Moments, ZNorm, side_by_side
+from pmeans.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
 
 
 class PowerMeanEncoder(SentenceEncoder):
@@ -72,7 +72,7 @@ class PowerMeanEncoder(SentenceEncoder):
         ends = np.cumsum(widths).tolist()
         self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
         self._width: int = ends[-1]
-        self._kept_scales: dict[str, list[tuple[Floats, Floats]]] = {}
+        self._kept_means: dict[str, list[kernels.SpaceMeans]] = {}
         self.dim: int = alignment.dim if alignment else self._width
         """Number of columns of a row: the alignment's, else the sum of powers times dimensions."""
 
@@ -128,8 +128,7 @@ class PowerMeanEncoder(SentenceEncoder):
                 raise InputError(f"out is {out.shape}, expected {shape}.")
         blocks: list[Floats] = []
         done = 0
-        one = lang is None or isinstance(lang, str)
-        straight = out is not None and one and self.alignment is None
+        straight = out is not None and (lang is None or isinstance(lang, str))
         for texts, langs in chunks(sentences, lang, LONG_CHUNK if straight else CHUNK):
             n = len(texts)
             rows = np.empty((n, self.dim), np.float32) if out is None else out[done : done + n]
@@ -194,7 +193,7 @@ class PowerMeanEncoder(SentenceEncoder):
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
                 rows = np.empty((len(which), self._width), dtype=np.float32)
                 found = self._find([texts[i] for i in which], code, None)
-                self._write(found, rows, None, None)
+                self._write(found, self._space_means(None), (), rows, None)
                 for moment, columns, part in zip(
                     parts, self._columns, self.recipe.parts, strict=True
                 ):
@@ -250,11 +249,9 @@ class PowerMeanEncoder(SentenceEncoder):
             whole = len(which) == len(texts)
             chosen = texts if whole else [texts[i] for i in which]
             found = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)
-            straight = whole and self.alignment is None
-            rows = out if straight else np.empty((len(which), self._width), dtype=np.float32)
-            self._write(found, rows, self._scales(code), n_threads)
-            if self.alignment:
-                rows = self.alignment.apply(rows, code, out if whole else None, n_threads)
+            rows = out if whole else np.empty((len(which), self.dim), dtype=np.float32)
+            maps = self.alignment.matrices(code) if self.alignment else ()
+            self._write(found, self._means(code), maps, rows, n_threads)
             if not whole:
                 out[which] = rows
 
@@ -285,42 +282,39 @@ class PowerMeanEncoder(SentenceEncoder):
                 coverage.enter(name, which, batch, kept, made, len(space))
         return found
 
-    def _scales(self, lang: str) -> list[tuple[Floats, Floats]] | None:
-        """Return what each part's columns are shifted and multiplied by; None without z-norm."""
+    def _means(self, lang: str) -> list[kernels.SpaceMeans]:
+        """Return what to take of each part for sentences of a language, z-normed if need be."""
         if self.recipe.znorm != "none" and self.znorm is None:
             raise NotFittedError(
                 f"recipe {self.name!r} asks for z-norm ({self.recipe.znorm!r}), which has not been "
                 "fitted: encoder = encoder.fit_znorm(sentences, lang=...)."
             )
-        if self.znorm is not None and lang not in self._kept_scales:
-            fitted = self.znorm.for_language(lang)
-            self._kept_scales[lang] = [(fitted.mean[c], fitted.factor[c]) for c in self._columns]
-        return self._kept_scales.get(lang)
+        if lang not in self._kept_means:
+            fitted = self.znorm.for_language(lang) if self.znorm else None
+            self._kept_means[lang] = self._space_means(fitted)
+        return self._kept_means[lang]
+
+    def _space_means(self, fitted: Statistics | None) -> list[kernels.SpaceMeans]:
+        made = []
+        for part, c in zip(self.recipe.parts, self._columns, strict=True):
+            space = self.spaces[part.space]
+            normed = (fitted.mean[c], fitted.factor[c]) if fitted else ()
+            rest = self.recipe.root, space.scale, *normed
+            made.append(kernels.SpaceMeans(space.matrix, part.powers, *rest))
+        return made
 
     def _write(
         self,
         found: Mapping[str, tuple[TokenBatch, Floats]],
+        means: list[kernels.SpaceMeans],
+        maps: Sequence[Floats | kernels.CodedMatrix],
         out: Floats,
-        scales: list[tuple[Floats, Floats]] | None,
         n_threads: int | None,
     ) -> None:
-        """Write the power means of every part, z-normed if there are scales, (n, width)."""
-        for k, (part, columns) in enumerate(zip(self.recipe.parts, self._columns, strict=True)):
-            space = self.spaces[part.space]
-            batch, vectors = found[part.space]
-            shift, factor = scales[k] if scales else (None, None)
-            kernels.power_means(
-                space.matrix,
-                batch,
-                part.powers,
-                root=self.recipe.root,
-                scale=space.scale,
-                composed=vectors if len(vectors) else None,
-                shift=shift,
-                factor=factor,
-                out=out[:, columns],
-                n_threads=n_threads,
-            )
+        """Write the means of all parts, mapped if there are maps, (n, n_columns)."""
+        batches = [found[part.space] for part in self.recipe.parts]
+        given = [(batch, vectors if len(vectors) else None) for batch, vectors in batches]
+        kernels.join_means(means, given, maps, out, n_threads)
 
     def language(self, lang: str | None) -> str:
         """Return the code that sentences are encoded by, or say which languages there are."""

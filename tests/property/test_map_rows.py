@@ -124,10 +124,7 @@ def test_a_row_depends_on_itself_alone(case, n_threads, data):
 def test_every_instruction_set_gives_the_same_bits(isa, case):
     rows, matrix = case
     got = np.empty((len(rows), matrix.shape[1]), np.float32)
-    if isinstance(matrix, CodedMatrix):
-        kernels.core.map_coded_rows(rows, matrix.tiles, matrix.scale, matrix.size, got, 1, isa)
-    else:
-        kernels.core.map_rows(rows, matrix, got, 1, isa)
+    kernels.core.map_rows(rows, matrix, got, 1, isa)
     np.testing.assert_array_equal(got, kernels.map_rows(rows, matrix))
 
 

@@ -91,11 +91,10 @@ def test_every_instruction_set_gives_the_same_bits(isa, case):
     matrix, scale, ids = case
     batch = one_sentence(ids)
     powers = [-np.inf, 1, np.inf, 2, 3]
+    means = kernels.SpaceMeans(matrix, powers, scale=scale)
     best, other = (np.empty((1, 5 * matrix.shape[1]), np.float32) for _ in range(2))
     for out, name in ((best, ""), (other, isa)):
-        kernels.core.power_means(
-            matrix, scale, None, batch.ids, batch.offsets, powers, False, None, None, out, 1, name
-        )
+        kernels.core.power_means([means], [(batch, None)], [], out, 1, name)
     np.testing.assert_array_equal(best, other)
 
 

@@ -135,6 +135,50 @@ def test_out_may_be_columns_of_a_wider_array():
     assert wide.tolist() == [[9, 9, 2, 2, 9, 9]]
 
 
+def two_parts(n_threads, *maps):
+    """Return 100 sentences' means of two spaces side by side, mapped, and the same step by step."""
+    rng = np.random.default_rng(0)
+    spaces = [rng.normal(size=(20, dim)).astype(np.float32) for dim in (3, 5)]
+    lengths = rng.integers(0, 4, size=(2, 100))
+    batches = [
+        batch(rng.integers(0, 20, size=n.sum()), np.concatenate([[0], np.cumsum(n)]))
+        for n in lengths
+    ]
+    means = [kernels.SpaceMeans(space, (1, np.inf)) for space in spaces]
+    rows = np.hstack([kernels.power_means(spaces[k], batches[k], [1, np.inf]) for k in (0, 1)])
+    for matrix in maps:
+        rows = kernels.map_rows(rows, matrix)
+    out = np.empty_like(rows)
+    return kernels.join_means(means, [(b, None) for b in batches], maps, out, n_threads), rows
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_joined_means_are_those_of_each_space_and_maps_follow(n_threads):
+    rng = np.random.default_rng(1)
+    first, last = (rng.normal(size=size).astype(np.float32) for size in ((16, 4), (4, 7)))
+    codes = rng.integers(-127, 128, size=(16, 20), dtype=np.int8)
+    coded = kernels.CodedMatrix.of(codes, np.ones(16, np.float32))
+    for maps in ((), (first,), (coded,), (first, last)):
+        np.testing.assert_array_equal(*two_parts(n_threads, *maps))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"maps": [np.ones((3, 1), np.float32)]}, "3 columns does not fit rows of 2"),
+        ({"maps": [np.ones((2, 1))]}, "matrix must be .* float32, not .* float64"),
+        ({"out": np.ones((1, 3), np.float32)}, r"out must be \(1, 2\)"),
+        ({"means": 2}, "a batch of 2 sentences beside one of 1"),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(change, message):
+    means = [kernels.SpaceMeans(MATRIX, (1,))] * change.get("means", 1)
+    batches = [(batch([0], [0, 1]), None), (batch([0], [0, 0, 1]), None)][: len(means)]
+    out = np.ones((1, 2 * len(means)), np.float32)
+    with pytest.raises(InputError, match=message):
+        kernels.join_means(means, batches, change.get("maps", ()), change.get("out", out))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

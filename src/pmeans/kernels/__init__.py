@@ -9,7 +9,6 @@ available ones if None.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import os
 import warnings
@@ -21,6 +20,7 @@ import numpy as np
 from pmeans.errors import InputError, SlowKernelsWarning
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.machine import available_threads, empty_rows
+from pmeans.kernels.means import SpaceMeans, check_matrix, checked_powers, described
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, check_groups, check_rule
@@ -31,6 +31,7 @@ __all__ = [
     "LONGEST_NGRAM",
     "CodedMatrix",
     "LineStatus",
+    "SpaceMeans",
     "Splitting",
     "available_threads",
     "backend",
@@ -38,6 +39,7 @@ __all__ = [
     "compose",
     "empty_rows",
     "first_not_finite",
+    "join_means",
     "lookup",
     "map_rows",
     "parse_lines",
@@ -48,12 +50,8 @@ __all__ = [
 ]
 
 _FLOAT32 = np.dtype("float32")
-_DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
 FEW = 48
 """Sentences that are one thread's work: to ask how many there may be would take longer."""
-
-SMALLEST_POWER = 1e-3
-"""Below it the p-th root, a power of more than a thousand, leaves float64."""
 
 LONGEST_NGRAM = 64
 """Characters; what claims more is damaged, and would take time without end over a long word."""
@@ -127,25 +125,23 @@ def power_means(
     *,
     root: Root = "signed",
     scale: Floats | None = None,
-    composed: Floats | None = None,
     shift: Floats | None = None,
     factor: Floats | None = None,
+    composed: Floats | None = None,
     out: Floats | None = None,
     n_threads: int | None = None,
 ) -> Floats:
     """Summarise every sentence by its power means, side by side.
 
     Args:
-        matrix: Word vectors, (n_words, dim) float32, float16 or int8; may be memory-mapped, is
-            never copied.
+        matrix: As of `SpaceMeans`.
         batch: Which rows make up each sentence.
-        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min.
-        root: ``"signed"`` or ``"principal"``, see `pmeans.kernels.reference`.
-        scale: What an int8 row is multiplied by, (n_words,) float32.
+        powers: As of `SpaceMeans`.
+        root: As of `SpaceMeans`.
+        scale: As of `SpaceMeans`.
+        shift: As of `SpaceMeans`.
+        factor: As of `SpaceMeans`.
         composed: Vectors of unknown words, (n_composed, dim) float32; ids from n_words on.
-        shift: Subtracted from each column before ``factor`` multiplies it; both
-            (len(powers) * dim,) float32. This is z-norm at no extra pass.
-        factor: See ``shift``.
         out: Where to write, (n_sentences, len(powers) * dim) float32; its columns may be a slice
             of a wider array.
         n_threads: Threads to use.
@@ -154,28 +150,44 @@ def power_means(
         (n_sentences, len(powers) * dim). A sentence without known words is a zero row, which
         ``shift`` does not move. A word vector with NaN or infinity is an error.
     """
-    _check_matrix(matrix)
-    _check_scale(matrix, scale)
-    dim = matrix.shape[1]
-    exponents = checked_powers(tuple(powers))
-    if root not in ("signed", "principal"):
-        raise InputError(f"root {root!r} is neither 'signed' nor 'principal'.")
-    width = len(exponents) * dim
-    if composed is not None and (composed.ndim != 2 or composed.shape[1] != dim):
-        raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
-    if (shift is None) != (factor is None):
-        raise InputError("shift and factor go together.")
-    if shift is not None and factor is not None and not shift.shape == factor.shape == (width,):
-        raise InputError(f"shift {shift.shape} and factor {factor.shape} must be ({width},).")
-    n = len(batch)
+    means = SpaceMeans(matrix, tuple(powers), root, scale, shift, factor)
     if out is None:
-        out = empty_rows(n, width)
-    _check_out(out, (n, width))
+        out = empty_rows(len(batch), means.width)
+    return join_means([means], [(batch, composed)], (), out, n_threads)
+
+
+def join_means(
+    means: Sequence[SpaceMeans],
+    batches: Sequence[tuple[TokenBatch, Floats | None]],
+    maps: Sequence[Floats | CodedMatrix],
+    out: Floats,
+    n_threads: int | None = None,
+) -> Floats:
+    """Write the means of several spaces side by side, or what maps make of them.
+
+    Args:
+        means: Which means of which rows.
+        batches: For each of them, which rows make up each sentence, and vectors of unknown words
+            as in `power_means`, if there are any.
+        maps: Matrices as in `map_rows`. Rows are multiplied by one after the other.
+        out: Where to write, (n_sentences, n_columns) float32.
+        n_threads: Threads to use.
+    """
+    width = sum(each.width for each in means)
+    chain = [_checked_map(matrix) for matrix in maps]
+    for matrix in chain:
+        if matrix.shape[0] != width:
+            raise InputError(f"a map of {matrix.shape[0]} columns does not fit rows of {width}.")
+        width = matrix.shape[1]
+    _check_out(out, (len(batches[0][0]), width))
+    for each, (batch, composed) in zip(means, batches, strict=True):
+        dim = each.matrix.shape[1]
+        if len(batch) != len(out):
+            raise InputError(f"a batch of {len(batch)} sentences beside one of {len(out)}.")
+        if composed is not None and (composed.ndim != 2 or composed.shape[1] != dim):
+            raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
     try:
-        core.power_means(
-            matrix, scale, composed, batch.ids, batch.offsets, exponents, root == "principal",
-            shift, factor, out, _threads(n_threads, n),
-        )  # fmt: skip
+        core.power_means(list(means), list(batches), chain, out, _threads(n_threads, len(out)))
     except ValueError as error:  # the core has looked through the batch
         raise InputError(str(error)) from error
     return out
@@ -199,8 +211,7 @@ def map_rows(
         (n, n_out). What float32 cannot hold is cut off at its largest number. A row depends on
         itself and the matrix alone: no other row, nor its place, nor a thread changes a bit.
     """
-    if not isinstance(matrix, CodedMatrix):
-        _check_rows("matrix", matrix, matrix.shape)
+    matrix = _checked_map(matrix)
     n_in, n_out = matrix.shape
     _check_rows("rows", rows, (len(rows), n_in))
     shape = (len(rows), n_out)
@@ -209,37 +220,16 @@ def map_rows(
     _check_out(out, shape)
     if np.may_share_memory(rows, out):
         rows = rows.copy()
-    threads = _threads(n_threads, len(rows))
     try:
-        if isinstance(matrix, CodedMatrix):
-            core.map_coded_rows(rows, matrix.tiles, matrix.scale, matrix.size, out, threads)
-        else:
-            core.map_rows(rows, np.ascontiguousarray(matrix), out, threads)
+        core.map_rows(rows, matrix, out, _threads(n_threads, len(rows)))
     except ValueError as error:
         raise InputError(str(error)) from error
     return out
 
 
-@functools.lru_cache(maxsize=256)
-def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the powers as floats, refusing what has no power mean."""
-    exponents = tuple(float(p) for p in powers)
-    if not exponents:
-        raise InputError("the list of powers is empty; [-inf, 1, inf] is usual.")
-    if len(set(exponents)) < len(exponents):
-        raise InputError(f"a power stands twice in {exponents}.")
-    for p in exponents:
-        if np.isnan(p) or 0 < abs(p) < SMALLEST_POWER:
-            raise InputError(
-                f"{p} is no usable power: take inf (max), -inf (min), 0 (geometric mean) or a "
-                f"number of at least {SMALLEST_POWER} in magnitude."
-            )
-    return exponents
-
-
 def first_not_finite(matrix: Array, n_threads: int | None = None) -> int | None:
     """Return the first row of an (n, dim) matrix with NaN or infinity, or None."""
-    _check_matrix(matrix)
+    check_matrix(matrix)
     row = core.first_not_finite(matrix, _threads(n_threads))
     return row if row >= 0 else None
 
@@ -257,7 +247,7 @@ def compose(
         a word with none has a zero vector.
     """
     if ngrams.ndim != 2 or ngrams.dtype != np.float32 or not len(ngrams):
-        raise InputError(f"n-gram vectors must be (n, dim) float32, not {_described(ngrams)}.")
+        raise InputError(f"n-gram vectors must be (n, dim) float32, not {described(ngrams)}.")
     if not 0 <= minn <= maxn <= LONGEST_NGRAM:
         raise InputError(
             f"n-gram lengths must be 0 <= minn <= maxn <= {LONGEST_NGRAM}, not {minn} and {maxn}."
@@ -331,23 +321,11 @@ def _threads(n_threads: int | None, n_rows: int = FEW + 1) -> int:
     raise InputError(f"n_threads must be a whole number, at least 1, not {n_threads!r:.40}.")
 
 
-def _check_matrix(matrix: Array) -> None:
-    if matrix.ndim != 2 or matrix.dtype not in _DTYPES:
-        raise InputError(
-            f"word vectors must be (n_words, dim) float32, float16 or int8, "
-            f"not {_described(matrix)}."
-        )
-    if not matrix.flags.c_contiguous:
-        raise InputError("word vectors must lie row by row in memory: np.ascontiguousarray them.")
-
-
-def _check_scale(matrix: Array, scale: Floats | None) -> None:
-    if (matrix.dtype == np.int8) != (scale is not None):
-        raise InputError("int8 word vectors need a scale for each row, and only they do.")
-    if scale is not None and (
-        scale.shape != (len(matrix),) or scale.dtype != np.float32 or not scale.flags.c_contiguous
-    ):
-        raise InputError(f"scale must be ({len(matrix)},) float32, not {_described(scale)}.")
+def _checked_map(matrix: Floats | CodedMatrix) -> Floats | CodedMatrix:
+    if isinstance(matrix, CodedMatrix):
+        return matrix
+    _check_rows("matrix", matrix, matrix.shape)
+    return np.ascontiguousarray(matrix)
 
 
 def _check_out(out: Floats, shape: tuple[int, int]) -> None:
@@ -359,12 +337,6 @@ def _check_out(out: Floats, shape: tuple[int, int]) -> None:
 def _check_rows(name: str, array: Floats, shape: tuple[int, ...]) -> None:
     fits = isinstance(array, np.ndarray) and array.ndim == 2 and array.shape == shape
     if not fits or array.dtype != _FLOAT32:
-        raise InputError(f"{name} must be {shape} float32, not {_described(array)}.")
+        raise InputError(f"{name} must be {shape} float32, not {described(array)}.")
     if array.size and (array.strides[1] != array.itemsize or array.strides[0] % array.itemsize):
         raise InputError(f"{name} must have its columns side by side in memory.")
-
-
-def _described(array: object) -> str:
-    if isinstance(array, np.ndarray):
-        return f"{array.shape} {array.dtype}"
-    return type(array).__name__

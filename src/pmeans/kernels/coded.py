@@ -27,13 +27,13 @@ class CodedMatrix:
             (n_tiles, n_pairs, 16, 2) int16.
         scale: (n_in,) float32, at most 1, so that no row overflows.
         size: A power of two.
-        n_out: Number of columns.
+        shape: Rows and columns of the matrix.
     """
 
     tiles: npt.NDArray[np.int16]
     scale: Floats
     size: float
-    n_out: int
+    shape: tuple[int, int]
 
     @classmethod
     def of(cls, codes: Array, scale: Floats) -> CodedMatrix:
@@ -45,16 +45,13 @@ class CodedMatrix:
         tiles = whole.reshape(n_pairs, 2, n_tiles, TILE).transpose(2, 0, 3, 1)
         _, exponent = np.frexp(scale.max(initial=0))
         smaller = np.ldexp(scale, -exponent)
-        return cls(np.ascontiguousarray(tiles), smaller, float(np.ldexp(1.0, exponent)), n_out)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the matrix."""
-        return len(self.scale), self.n_out
+        size = float(np.ldexp(1.0, exponent))
+        return cls(np.ascontiguousarray(tiles), smaller, size, (n_in, n_out))
 
     @property
     def codes(self) -> npt.NDArray[np.int16]:
         """The codes in their own order, (n_in, n_out)."""
         n_tiles, n_pairs = self.tiles.shape[:2]
         rows = self.tiles.transpose(1, 3, 0, 2).reshape(2 * n_pairs, n_tiles * TILE)
-        return rows[: len(self.scale), : self.n_out]
+        n_in, n_out = self.shape
+        return rows[:n_in, :n_out]

@@ -13,17 +13,18 @@ import numpy as np
 
 from pmeans.kernels import index
 from pmeans.kernels.coded import CodedMatrix
+from pmeans.kernels.means import SpaceMeans
 from pmeans.kernels.parsing import parse_lines as parse_lines
 from pmeans.kernels.reference import LARGEST, power_mean, round_rows
 from pmeans.kernels.skipgram import SkipGramJob, train_sentences
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 from pmeans.kernels.splitting import Splitting, split
-from pmeans.types import Array, Case, Floats, Ids, Ints, Root, WordTable
+from pmeans.types import Array, Case, Floats, Ids, Ints, TokenBatch, WordTable
 
 NAME = "numpy"
 Found = tuple[Ids, Ints, Ids, list[str]]
 _SILENT = np.errstate(over="ignore", invalid="ignore")  # as the native core is
-_CHECKED = 4096  # rows looked at together
+_TOGETHER = 4096  # rows at a time
 _BLOCK = 32  # rows multiplied together, always: the last bits of a product depend on their number
 
 
@@ -61,39 +62,56 @@ def _lookup_one(
 
 @_SILENT
 def power_means(
-    matrix: Array,
-    scale: Floats | None,
-    composed: Floats | None,
-    ids: Ids,
-    offsets: Ints,
-    powers: Sequence[float],
-    principal: bool,
-    shift: Floats | None,
-    factor: Floats | None,
+    means: Sequence[SpaceMeans],
+    batches: Sequence[tuple[TokenBatch, Floats | None]],
+    maps: Sequence[Floats | CodedMatrix],
     out: Floats,
     n_threads: int,
 ) -> None:
-    """See `pmeans.kernels.power_means`."""
-    _check_batch(ids, offsets, len(matrix) + (0 if composed is None else len(composed)))
-    dim = matrix.shape[1]
-    root: Root = "principal" if principal else "signed"
-    for i, (begin, end) in enumerate(pairwise(offsets.tolist())):
+    """See `pmeans.kernels.join_means`."""
+    widths = [each.width for each in means]
+    for start in range(0, len(out), _TOGETHER):
+        target = out[start : start + _TOGETHER]
+        rows = np.empty((len(target), sum(widths)), np.float32) if maps else target
+        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
+        for each, (batch, composed), part in zip(means, batches, parts, strict=True):
+            _write_means(each, batch, composed, start, part)
+        for k, matrix in enumerate(maps, start=1):
+            shape = len(target), matrix.shape[1]
+            mapped = target if k == len(maps) else np.empty(shape, np.float32)
+            map_rows(rows, matrix, mapped, n_threads)
+            rows = mapped
+
+
+def _write_means(
+    means: SpaceMeans, batch: TokenBatch, composed: Floats | None, start: int, out: Floats
+) -> None:
+    """Write the means of sentences from ``start`` on."""
+    matrix, dim = means.matrix, means.matrix.shape[1]
+    n_rows = len(matrix) + (0 if composed is None else len(composed))
+    _check_batch(batch.ids, batch.offsets, n_rows)
+    borders = batch.offsets[start : start + len(out) + 1].tolist()
+    for row, (begin, end) in zip(out, pairwise(borders), strict=True):
         if begin == end:
-            out[i] = 0
+            row[:] = 0
             continue
-        rows = _gather(matrix, scale, composed, ids[begin:end])
+        ids = batch.ids[begin:end]
+        rows = _gather(matrix, means.scale, composed, ids)
         for bad in np.flatnonzero(~np.isfinite(rows).all(axis=1))[:1]:
-            raise ValueError(f"word vector {ids[begin + bad]} has NaN or infinity.")
-        for k, p in enumerate(powers):
-            mean = power_mean(rows, p, root)
-            out[i, k * dim : (k + 1) * dim] = np.clip(mean, -LARGEST, LARGEST)
-        if shift is not None and factor is not None:
-            out[i] = np.clip((out[i] - shift) * factor, -LARGEST, LARGEST)
+            raise ValueError(f"word vector {ids[bad]} has NaN or infinity.")
+        for k, p in enumerate(means.powers):
+            mean = power_mean(rows, p, means.root)
+            row[k * dim : (k + 1) * dim] = np.clip(mean, -LARGEST, LARGEST)
+        if means.shift is not None and means.factor is not None:
+            row[:] = np.clip((row - means.shift) * means.factor, -LARGEST, LARGEST)
 
 
 @_SILENT
-def map_rows(rows: Floats, matrix: Floats, out: Floats, n_threads: int) -> None:
+def map_rows(rows: Floats, matrix: Floats | CodedMatrix, out: Floats, n_threads: int) -> None:
     """See `pmeans.kernels.map_rows`."""
+    if isinstance(matrix, CodedMatrix):
+        _map_whole(rows, matrix, out)
+        return
     block = np.zeros((_BLOCK, rows.shape[1]), dtype=np.float32)
     for start in range(0, len(rows), _BLOCK):
         n = min(_BLOCK, len(rows) - start)
@@ -106,24 +124,20 @@ def map_rows(rows: Floats, matrix: Floats, out: Floats, n_threads: int) -> None:
         out[i] = np.clip(exact, -LARGEST, LARGEST)
 
 
-@_SILENT
-def map_coded_rows(
-    rows: Floats, tiles: Array, scale: Floats, size: float, out: Floats, n_threads: int
-) -> None:
-    """See `pmeans.kernels.map_rows`."""
-    codes = CodedMatrix(tiles, scale, size, out.shape[1]).codes.astype(np.float64)
-    for start in range(0, len(rows), _CHECKED):
-        some = slice(start, start + _CHECKED)
-        whole, steps = round_rows(rows[some], scale)
+def _map_whole(rows: Floats, matrix: CodedMatrix, out: Floats) -> None:
+    codes = matrix.codes.astype(np.float64)
+    for start in range(0, len(rows), _TOGETHER):
+        some = slice(start, start + _TOGETHER)
+        whole, steps = round_rows(rows[some], matrix.scale)
         for bad in np.flatnonzero(~np.isfinite(steps))[:1]:
             raise ValueError(f"row {start + bad} or the matrix has NaN or infinity.")
-        out[some] = np.clip(whole @ codes * (steps * size)[:, None], -LARGEST, LARGEST)
+        out[some] = np.clip(whole @ codes * (steps * matrix.size)[:, None], -LARGEST, LARGEST)
 
 
 def first_not_finite(matrix: Array, n_threads: int) -> int:
     """See `pmeans.kernels.first_not_finite`."""
-    for start in range(0, len(matrix), _CHECKED):
-        for bad in np.flatnonzero(~np.isfinite(matrix[start : start + _CHECKED]).all(axis=1))[:1]:
+    for start in range(0, len(matrix), _TOGETHER):
+        for bad in np.flatnonzero(~np.isfinite(matrix[start : start + _TOGETHER]).all(axis=1))[:1]:
             return start + int(bad)
     return -1
 

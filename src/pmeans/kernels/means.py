@@ -1,0 +1,99 @@
+"""Which power means of a space's rows to take: checked once, used for every batch."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pmeans.errors import InputError
+from pmeans.types import Array, Floats, Root
+
+SMALLEST_POWER = 1e-3
+"""Below it the p-th root, a power of more than a thousand, leaves float64."""
+
+_DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
+
+
+@dataclass(frozen=True)
+class SpaceMeans:
+    """Power means of the rows of one space, side by side.
+
+    Attributes:
+        matrix: Word vectors, (n_words, dim) float32, float16 or int8; may be memory-mapped, is
+            never copied.
+        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min.
+        root: ``"signed"`` or ``"principal"``, see `pmeans.kernels.reference`.
+        scale: What an int8 row is multiplied by, (n_words,) float32.
+        shift: Subtracted from each column before ``factor`` multiplies it; both
+            (len(powers) * dim,) float32. This is z-norm at no extra pass.
+        factor: See ``shift``.
+        width: Number of columns.
+    """
+
+    matrix: Array
+    powers: tuple[float, ...]
+    root: Root = "signed"
+    scale: Floats | None = None
+    shift: Floats | None = None
+    factor: Floats | None = None
+    width: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_matrix(self.matrix)
+        _check_scale(self.matrix, self.scale)
+        object.__setattr__(self, "powers", checked_powers(tuple(self.powers)))
+        object.__setattr__(self, "width", len(self.powers) * self.matrix.shape[1])
+        if self.root not in ("signed", "principal"):
+            raise InputError(f"root {self.root!r} is neither 'signed' nor 'principal'.")
+        if (self.shift is None) != (self.factor is None):
+            raise InputError("shift and factor go together.")
+        for name in ("shift", "factor"):
+            found = getattr(self, name)
+            if found is not None and (found.shape, found.dtype) != ((self.width,), np.float32):
+                raise InputError(f"{name} must be ({self.width},) float32, not {described(found)}.")
+
+
+@functools.lru_cache(maxsize=256)
+def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the powers as floats, refusing what has no power mean."""
+    exponents = tuple(float(p) for p in powers)
+    if not exponents:
+        raise InputError("the list of powers is empty; [-inf, 1, inf] is usual.")
+    if len(set(exponents)) < len(exponents):
+        raise InputError(f"a power stands twice in {exponents}.")
+    for p in exponents:
+        if np.isnan(p) or 0 < abs(p) < SMALLEST_POWER:
+            raise InputError(
+                f"{p} is no usable power: take inf (max), -inf (min), 0 (geometric mean) or a "
+                f"number of at least {SMALLEST_POWER} in magnitude."
+            )
+    return exponents
+
+
+def check_matrix(matrix: Array) -> None:
+    """Refuse what is not an array of word vectors, row by row in memory."""
+    if matrix.ndim != 2 or matrix.dtype not in _DTYPES:
+        raise InputError(
+            f"word vectors must be (n_words, dim) float32, float16 or int8, "
+            f"not {described(matrix)}."
+        )
+    if not matrix.flags.c_contiguous:
+        raise InputError("word vectors must lie row by row in memory: np.ascontiguousarray them.")
+
+
+def _check_scale(matrix: Array, scale: Floats | None) -> None:
+    if (matrix.dtype == np.int8) != (scale is not None):
+        raise InputError("int8 word vectors need a scale for each row, and only they do.")
+    if scale is not None and (
+        scale.shape != (len(matrix),) or scale.dtype != np.float32 or not scale.flags.c_contiguous
+    ):
+        raise InputError(f"scale must be ({len(matrix)},) float32, not {described(scale)}.")
+
+
+def described(array: object) -> str:
+    """Return shape and type of an array for a message, or the type of anything else."""
+    if isinstance(array, np.ndarray):
+        return f"{array.shape} {array.dtype}"
+    return type(array).__name__
