@@ -28,45 +28,39 @@ typedef int32_t Ints __attribute__((vector_size(vector_bytes)));
 // The same anywhere in memory.
 typedef float Loose __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
 typedef int32_t LooseInts __attribute__((vector_size(vector_bytes), aligned(2), may_alias));
-inline Vector load(const float* p, Vector) { return *reinterpret_cast<const Loose*>(p); }
-inline float load(const float* p, float) { return *p; }
+inline Vector load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
 inline void store(float* p, Vector v) { *reinterpret_cast<Loose*>(p) = v; }
-inline void store(float* p, float v) { *p = v; }
 
-// R rows times C times V columns, V being a vector or a single number.
-template <class V, int R, int C>
+// R rows times C vectors of columns.
+template <int R, int C>
 inline void product(const LinearMap& map, Strided<const float> rows, size_t column,
                     Strided<float> out) {
-  constexpr size_t width = sizeof(V) / sizeof(float);
-  V sum[R][C] = {};
+  Vector sum[R][C] = {};
   const float* w = map.matrix + column;
   for (size_t k = 0; k < map.n_in; ++k, w += map.n_out) {
-    V weights[C];
-    for (int c = 0; c < C; ++c) weights[c] = load(w + c * width, V{});
+    Vector weights[C];
+    for (int c = 0; c < C; ++c) weights[c] = load(w + c * lanes);
     for (int r = 0; r < R; ++r) {
       const float x = rows.data[r * rows.stride + static_cast<int64_t>(k)];
       for (int c = 0; c < C; ++c) sum[r][c] += x * weights[c];
     }
   }
   for (int r = 0; r < R; ++r)
-    for (int c = 0; c < C; ++c) store(out.data + r * out.stride + column + c * width, sum[r][c]);
+    for (int c = 0; c < C; ++c) store(out.data + r * out.stride + column + c * lanes, sum[r][c]);
 }
 
 // Rows in blocks of R, columns in blocks of C vectors. The last vector reaches back over columns
 // that are done: they get the same numbers again.
 template <int R, int C>
 void blocks(const LinearMap& map, Strided<const float> rows, size_t n, Strided<float> out) {
-  auto columns = [&](auto v, size_t first, auto count) {
+  auto columns = [&](size_t first, auto count) {
     in_blocks<R>(n, [&](size_t row, auto size) {
-      product<decltype(v), decltype(size)::value, decltype(count)::value>(
-          map, from_row(rows, row), first, from_row(out, row));
+      product<decltype(size)::value, decltype(count)::value>(map, from_row(rows, row), first,
+                                                             from_row(out, row));
     });
   };
-  in_blocks<C>(map.n_out / lanes, [&](size_t v, auto count) { columns(Vector{}, v * lanes, count); });
-  if (map.n_out < lanes)
-    in_blocks<C>(map.n_out, [&](size_t column, auto count) { columns(0.0f, column, count); });
-  else if (map.n_out % lanes)
-    columns(Vector{}, map.n_out - lanes, Count<1>());
+  in_blocks<C>(map.n_out / lanes, [&](size_t v, auto count) { columns(v * lanes, count); });
+  if (map.n_out % lanes) columns(map.n_out - lanes, Count<1>());
 }
 
 // In float64, where no sum of products of float32 numbers overflows. Returns whether it is finite.

@@ -18,6 +18,8 @@ namespace pmeans {
 struct LinearMap {
   const float* matrix;  // (n_in, n_out)
   size_t n_in, n_out;
+
+  static constexpr size_t narrowest = 16;  // columns that a kernel takes
 };
 
 // See CodedMatrix in `kernels/coded.py`.

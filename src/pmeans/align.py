@@ -41,7 +41,8 @@ class LanguageMap:
     """What the rows of a language are multiplied by, and where it comes from.
 
     Attributes:
-        factors: One matrix (n_columns, dim) float32, or two, (n_columns, rank) and (rank, dim).
+        factors: One matrix (n_columns, dim) float32, or several to multiply by one after the other:
+            those of a lower rank are (n_columns, rank) and (rank, dim).
         origin: Method, settings and number of pairs, in words.
     """
 
@@ -82,7 +83,7 @@ class Alignment:
     def matrices(self, lang: str) -> tuple[Floats | kernels.CodedMatrix, ...]:
         """Return what `kernels.map_rows` is to multiply rows of a language by, in this order."""
         if lang not in self._matrices:
-            self._matrices[lang] = tuple(self._laid_out(factor) for factor in self._factors(lang))
+            self._matrices[lang] = tuple(self._laid_out(factor) for factor in self.factors(lang))
         return self._matrices[lang]
 
     def _laid_out(self, factor: Floats) -> Floats | kernels.CodedMatrix:
@@ -99,7 +100,7 @@ class Alignment:
         From the weights of a classifier trained on mapped rows, (n_classes, dim), come those for
         rows of a language, (n_classes, n_columns). The bias stays as it is.
         """
-        for factor in reversed(self._factors(lang)):
+        for factor in reversed(self.factors(lang)):
             weights = weights @ factor.T
         return weights
 
@@ -198,7 +199,8 @@ class Alignment:
             raise FormatError(f"{path}: its maps lead to different columns: {sorted(widths)}.")
         return cls(metadata["pivot"], maps, precision)  # type: ignore[arg-type]
 
-    def _factors(self, lang: str) -> tuple[Floats, ...]:
+    def factors(self, lang: str) -> tuple[Floats, ...]:
+        """Return the factors of a language's map; the pivot may have none."""
         if lang not in self.maps and lang == self.pivot:
             return ()
         if lang not in self.maps:

@@ -24,7 +24,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from pmeans import kernels
+from pmeans.align import Alignment, LanguageMap
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
 from pmeans.sentence_encoder import by_language
@@ -353,33 +353,37 @@ class TransferClassifier:
         given = read_texts(texts)
         langs = read_languages(lang, len(given))
         size = max(1, min(_BLOCK, _LARGEST // len(fitted.classes)))
-        folded: dict[str, tuple[PowerMeanEncoder, Floats, Floats]] = {}
+        deciding: dict[str, tuple[PowerMeanEncoder, Floats]] = {}
         for start in range(0, len(given), size):
             block = given[start : start + size]
             decisions = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
             empty = np.empty(len(block), dtype=np.bool_)
             codes = langs[start : start + size] if isinstance(langs, list) else langs
             for code, which in by_language(block, codes, self.encoder.language):
-                if code not in folded:
-                    folded[code] = self._folded(code)
-                encoder, weights, bias = folded[code]
-                rows, coverage = encoder.encode_covered([block[i] for i in which], lang=code)
-                decisions[which] = kernels.map_rows(rows, weights) + bias
+                if code not in deciding:
+                    deciding[code] = self._deciding(code)
+                encoder, bias = deciding[code]
+                some = block if len(which) == len(block) else [block[i] for i in which]
+                rows, coverage = encoder.encode_covered(some, lang=code)
+                decisions[which] = rows + bias
                 empty[which] = coverage.zero_rows
                 words.add(code, coverage)
             decisions[empty] = fitted.prior
             yield decisions, empty
 
-    def _folded(self, lang: str) -> tuple[PowerMeanEncoder, Floats, Floats]:
-        """Return an encoder without maps, if that is less work, and the weights for its rows.
+    def _deciding(self, lang: str) -> tuple[PowerMeanEncoder, Floats]:
+        """Return an encoder whose rows are decisions without their bias, and the bias.
 
-        The weights are (n_columns, n_classes).
+        The weights are its last map, or its only one, if folding the others in is less work.
         """
         encoder, (weights, bias) = self.encoder, self.weights_for(lang)
-        if encoder.alignment is not None and len(weights) <= encoder.dim:
+        maps: tuple[Floats, ...] = ()
+        if encoder.alignment and len(weights) <= encoder.dim:
             weights = encoder.alignment.fold(weights, lang)
-            encoder = encoder.replace(alignment=None)
-        return encoder, np.ascontiguousarray(weights.T), bias
+        elif encoder.alignment:
+            maps = encoder.alignment.factors(lang)
+        decisions = LanguageMap((*maps, np.ascontiguousarray(weights.T)), "a classifier's weights")
+        return encoder.replace(alignment=Alignment(lang, {lang: decisions})), bias
 
     def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
         """Return the labels of probabilities, and the probabilities of these labels."""

@@ -96,6 +96,17 @@ def test_what_is_learned_of_canonical_directions_holds_in_german(monkeypatch):
     assert classifier.evaluate(*opinions(30, "de", seed=1), lang="de").accuracy == 1
 
 
+@pytest.mark.parametrize("rank", [1, 8])  # fewer columns than classes, and more
+def test_decisions_are_those_of_the_mapped_rows(rank):
+    encoder = make_canonical(rank)
+    classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+    texts = opinions(30, "de", seed=1)[0]
+    rows, (weights, bias) = encoder.encode(texts, lang="de"), classifier.weights_for("de")
+    # rtol: sums of float32 in another order.
+    expected = rows @ weights.T + bias
+    np.testing.assert_allclose(classifier.decision(texts, lang="de"), expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize("znorm", ["none", "per_language"])
 def test_probabilities_sum_to_1(znorm):
     classifier = TransferClassifier(make_encoder(znorm)).fit(*opinions(60, "en"), lang="en")
