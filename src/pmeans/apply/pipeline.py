@@ -121,6 +121,7 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
                     writer.begin(partial.file, after.columns)
                 writer.append(partial.file, payload, written.rows)
                 written = after
+                partial.write_back()
                 if time.monotonic() >= due:
                     partial.save(written)
                     due = time.monotonic() + job.options.save_every

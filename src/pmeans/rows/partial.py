@@ -30,6 +30,9 @@ from pmeans.rows.fields import Place
 _OF_MODELS = (".json", ".md", ".safetensors", ".toml", "")
 """How the files end that a stored model or classifier is made of."""
 
+MUCH = 16 << 20
+"""Bytes that a disk takes in a moment."""
+
 
 @dataclass(frozen=True)
 class State(Place):
@@ -55,7 +58,7 @@ class Partial:
 
     def __init__(self, out: Path, file: IO[bytes], identity: dict[str, Any]) -> None:
         self.file, self.path = file, partial_path(out)
-        self.saved = State()
+        self.saved, self._on_disk = State(), 0
         self._identity = identity
         self._journal = Path(f"{self.path}.json")
 
@@ -65,6 +68,13 @@ class Partial:
         self.file.truncate(self.saved.size)
         self.file.seek(self.saved.size)
         return self.saved
+
+    def write_back(self) -> None:
+        """Bring the file to the disk if there is much to bring: else the end of the job waits."""
+        if self.file.tell() - self._on_disk >= MUCH:
+            self.file.flush()
+            os.fsync(self.file.fileno())
+            self._on_disk = self.file.tell()
 
     def save(self, state: State) -> None:
         """Bring the file to the disk, then the journal."""

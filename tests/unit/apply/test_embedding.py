@@ -1,6 +1,7 @@
 """What a job writes."""
 
 import io
+import os
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from embedding_jobs import FORMATS, SENTENCES, embed, make_encoder, read
 
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError
-from pmeans.rows import Fields, open_source
+from pmeans.rows import Fields, open_source, partial
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -53,6 +54,15 @@ def test_rows_may_each_have_their_language(tmp_path, encoder):
     embed(encoder, path, tmp_path / "out.npy", lang=None, fields=Fields(lang_column="lang"))
     expected = encoder.encode(["house", "haus", "haus"], lang=["en", "de", "en"])
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
+
+
+def test_what_is_written_goes_to_the_disk_as_it_grows(tmp_path, encoder, sentences, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    monkeypatch.setattr(partial, "MUCH", 100)
+    embed(encoder, sentences, tmp_path / "a.npy", save_every=1000)
+    # 128 bytes before the rows, of 36 each and two to a batch: after 1, 3 and all of 5 batches.
+    assert synced == [200, 344, 452, 452]
 
 
 def test_normalised_rows_have_length_one(tmp_path, encoder, sentences):
