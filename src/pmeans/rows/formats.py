@@ -47,7 +47,10 @@ class Parser(abc.ABC):
             some, after = records[start : start + n_rows], ends[start : start + n_rows]
             place = lines.advance(chunk, after[-1], len(some))
             found = self._values(some, lines, chunk.dirty)
-            yield self._fields.block(*found, [first + end for end in after], place, lines.where)
+            numbers: Sequence[int] = range(first + after[0], first + after[-1] + 1)
+            if len(numbers) > len(some):  # some have several lines
+                numbers = [first + end for end in after]
+            yield self._fields.block(*found, numbers, place, lines.where)
         if chunk.last or not self.spans:  # a mark of byte order alone is a line, and no row
             lines.advance(chunk, len(chunk.ends), 0)
 
@@ -151,6 +154,9 @@ class _RecordError(ValueError):
         super().__init__(message)
         self.line = line
 
+    def __len__(self) -> int:
+        return 0
+
 
 class Table(Parser):
     """Cells between delimiters, under a header."""
@@ -203,7 +209,7 @@ class Table(Parser):
                 raise _undecodable(lines)
             return found
 
-        widths = {0 if isinstance(record, _RecordError) else len(record) for record in records}
+        widths = set(map(len, records))
         if not dirty and (widths == {n} if fields.whole else min(widths) > least):
             return {key: [r[i] for r in records] for key, i in at.items()}, self._names, records
         cells = [() if isinstance(record, _RecordError) else record for record in records]
@@ -217,12 +223,14 @@ class Table(Parser):
 
     def _records(
         self, chunk: Chunk, first: int, just_one: bool = False
-    ) -> tuple[list[list[str] | _RecordError], list[int]]:
+    ) -> tuple[Sequence[list[str] | _RecordError], Sequence[int]]:
         """Return the records that end in a chunk, and the lines up to the end of each.
 
         A quote that is opened and never closed takes lines with it that are sound: reading goes on
         after the line that the record began with.
         """
+        if not just_one and (plain := self._record_per_line(chunk)):
+            return plain, range(1, len(plain) + 1)
         text = io.StringIO(chunk.text, newline="\n")
         reader = self._reader(text, self._delimiter, strict=True)
         records: list[list[str] | _RecordError] = []
@@ -250,6 +258,15 @@ class Table(Parser):
                 if lost:
                     text.seek(sum(map(len, chunk.text.split("\n", began)[:-1])) + began)
                     behind = began - reader.line_num
+
+    def _record_per_line(self, chunk: Chunk) -> list[list[str]] | None:
+        """Return the records of a chunk if each of its lines is one, as nearly always."""
+        reader = self._reader(io.StringIO(chunk.text, newline="\n"), self._delimiter, strict=True)
+        try:
+            records = list(reader)
+        except csv.Error:
+            return None
+        return records if len(records) == reader.line_num and all(records) else None
 
     def _found(self, text: str) -> str:
         """Return the delimiter that the first rows speak for."""

@@ -17,7 +17,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, get_args
 
@@ -38,10 +38,21 @@ _GROUP = 8192  # rows of a row group of Parquet
 
 
 class Records(NamedTuple):
-    """Rows to write, and the names of their columns."""
+    """Rows to write.
+
+    Attributes:
+        names: The columns of all.
+        cells: What each row had.
+        added: Further columns, with a cell for each row.
+    """
 
     names: Sequence[str]
     cells: Sequence[Sequence[object]]
+    added: Sequence[Sequence[object]]
+
+    def rows(self) -> Iterator[Sequence[object]]:
+        """Yield the rows, one by one: Python would look for cycles in lists of a whole block."""
+        return ([*row, *more] for row, *more in zip(self.cells, *self.added, strict=True))
 
 
 class Writer(abc.ABC):
@@ -207,17 +218,17 @@ class _VectorParquet(_Npy):
 
 
 class _Table(Writer):
-    def arranged(self, rows: Records) -> Sequence[Sequence[object]]:
-        """Return the cells in the order of the first block's columns."""
+    def arranged(self, rows: Records) -> Iterator[Sequence[object]]:
+        """Return the rows with their cells in the order of the first block's columns."""
         if tuple(rows.names) == self.names:
-            return rows.cells
+            return rows.rows()
         if unknown := set(rows.names) - set(self.names):
             raise FormatError(
                 f"a row has the column {min(unknown)!r}, which the first rows do not have: "
                 "write .jsonl, where rows may differ."
             )
-        named = [dict(zip(rows.names, cells, strict=True)) for cells in rows.cells]
-        return [[row.get(name, ABSENT) for name in self.names] for row in named]
+        named = (dict(zip(rows.names, cells, strict=True)) for cells in rows.rows())
+        return ([row.get(name, ABSENT) for name in self.names] for row in named)
 
 
 class _Csv(_Table):
@@ -228,18 +239,19 @@ class _Csv(_Table):
         self._write(file, [columns])
 
     def append(self, file: IO[bytes], rows: Records, first: int) -> None:
-        self._write(file, self.arranged(rows))
-
-    def _write(self, file: IO[bytes], rows: Sequence[Sequence[object]]) -> None:
-        text = io.StringIO(newline="")
         try:
-            csv.writer(text, lineterminator="\n", **self.dialect).writerows(rows)
+            self._write(file, self.arranged(rows))
         except csv.Error:
-            bad = next(row for row in rows if any(c in str(v) for v in row for c in "\t\r\n"))
+            every = self.arranged(rows)
+            bad = next(row for row in every if any(c in str(v) for v in row for c in "\t\r\n"))
             raise FormatError(
                 f"a tab or a line break in a cell cannot be written as TSV: {bad!r:.60}. "
                 "Write .csv or .jsonl."
             ) from None
+
+    def _write(self, file: IO[bytes], rows: Iterable[Sequence[object]]) -> None:
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n", **self.dialect).writerows(rows)
         file.write(text.getvalue().encode("utf-8"))
 
 
@@ -251,7 +263,7 @@ class _JsonLines(_Table):
     def append(self, file: IO[bytes], rows: Records, first: int) -> None:
         # What JSON does not know, as dates from Parquet, is written as Python prints it.
         dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
-        for cells in rows.cells:
+        for cells in rows.rows():
             named = zip(rows.names, cells, strict=True)
             line = dump({name: cell for name, cell in named if cell is not ABSENT})
             file.write(f"{line}\n".encode())

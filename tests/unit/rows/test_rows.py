@@ -29,6 +29,23 @@ def test_a_quoted_csv_cell_may_hold_newlines_and_commas(tmp_path):
     assert texts(open_source(path)) == ["a, b\nc", "d"]
 
 
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("text\na\nb\n", [2, 3]),
+        ('text\n"a"\nb', [2, 3]),
+        ("text\na\n\nb\n", [2, 4]),
+        ('text\na\n"b\nc"\nd\n', [2, 4, 5]),
+        ('text\n"a\n\nb"\n\nc\n', [4, 6]),
+    ],
+)
+def test_a_row_is_numbered_by_the_line_it_ends_with(tmp_path, content, lines):
+    source = open_source(write(tmp_path / "a.csv", content))
+    for n_rows in (1, 10):
+        blocks = source.blocks(n_rows=n_rows)
+        assert [line for block in blocks for line in block.lines] == lines
+
+
 def test_a_tsv_cell_keeps_its_quotes(tmp_path):
     path = write(tmp_path / "a.tsv", 'text\tid\n"Hi" she said\t1\n"open\t2\n')
     assert texts(open_source(path)) == ['"Hi" she said', '"open']

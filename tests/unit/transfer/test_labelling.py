@@ -1,6 +1,7 @@
 """Predicting files: what is written, and that stopping anywhere changes no byte of it."""
 
 import contextlib
+import csv
 import dataclasses
 import io
 import itertools
@@ -176,6 +177,14 @@ def test_columns_of_parquet_keep_their_types(tmp_path, classifier):
     assert found.schema.field("when").type == pa.date32()
     assert found["n"].to_pylist() == [1, None]
     assert found["note"].to_pylist() == ["", "no known word"]
+
+
+def test_probabilities_are_rounded_as_python_rounds(tmp_path, classifier, rows):
+    predict(classifier, rows, tmp_path / "out.csv", batch=3)
+    with open(tmp_path / "out.csv", newline="") as file:
+        written = list(csv.DictReader(file))
+    found = classifier.classify([row["text"] for row in written], lang="de").probabilities
+    assert [row["probability"] for row in written] == [str(round(p, 4)) for p in found]
 
 
 def test_a_stream_gets_the_rows_of_the_file(tmp_path, classifier, rows):
