@@ -48,31 +48,38 @@ def pmeans(corpus: Corpus, n_spaces: int, n_threads: int, reuse: bool) -> Encode
     return encode
 
 
-def model(corpus: Corpus, n_spaces: int, n_threads: int, before: bool = False) -> Encode:
-    """Encode with the model in the package, as the README does, or with the map as it once was."""
+def model(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
+    """Encode with the model in the package, as the README does."""
     from pmeans import load
-    from pmeans.align import Alignment
 
-    class Blocks(Alignment):
-        """The map by NumPy's BLAS, always 32 rows at a time, so that a row keeps its bits."""
+    return partial(load().encode, lang="de", n_threads=n_threads)
 
-        def apply(self, rows: Array, lang: str, out: Any = None, n_threads: Any = None) -> Array:
-            (factor,) = self.maps[lang].factors
-            out = np.empty((len(rows), self.dim), np.float32) if out is None else out
-            block = np.zeros((32, rows.shape[1]), np.float32)
+
+def model_before(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
+    """Encode with the same model and its map as it once was.
+
+    That was NumPy's BLAS, always 32 rows at a time, so that a row keeps its bits.
+    """
+    from pmeans import load
+
+    encoder = load()
+    plain = encoder.replace(alignment=None)
+    (factor,) = encoder.alignment.maps["de"].factors
+    block = np.zeros((32, len(factor)), np.float32)
+
+    def encode(sentences: list[str]) -> Array:
+        out = np.empty((len(sentences), encoder.dim), np.float32)
+        for begin in range(0, len(sentences), 4096):
+            rows = plain.encode(sentences[begin : begin + 4096], lang="de", n_threads=n_threads)
             for start in range(0, len(rows), 32):
                 some = rows[start : start + 32]
                 block[: len(some)] = some
                 product = block @ factor
                 assert np.isfinite(product).all(axis=1).all()
-                out[start : start + 32] = product[: len(some)]
-            return out
+                out[begin + start :][: len(some)] = product[: len(some)]
+        return out
 
-    encoder = load()
-    if before:
-        kept = encoder.alignment
-        encoder = encoder.replace(alignment=Blocks(kept.pivot, kept.maps, kept.precision))
-    return partial(encoder.encode, lang="de", n_threads=n_threads)
+    return encode
 
 
 def authors_loop(corpus: Corpus, n_spaces: int) -> Encode:
@@ -242,7 +249,7 @@ CONTESTANTS: dict[str, Callable[[Corpus, int], Encode]] = {
     ONE_FRESH: partial(pmeans, n_threads=1, reuse=False),
     MODEL: partial(model, n_threads=2),
     ONE_MODEL: partial(model, n_threads=1),
-    BEFORE: partial(model, n_threads=2, before=True),
+    BEFORE: partial(model_before, n_threads=2),
     AUTHORS: authors_loop,
     NUMPY: careful_numpy,
     FSE: partial(fse, train=False),
