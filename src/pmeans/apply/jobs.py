@@ -147,7 +147,8 @@ class _Embedding(Job):
             n_threads=self.options.n_threads,
             out=vectors,
         )
-        empty = n - int(np.count_nonzero(vectors.any(axis=1))) - block.texts.count(None)
+        rest = vectors[vectors[:, 0] == 0]  # nearly none: the others have a number at once
+        empty = int(np.count_nonzero(~rest.any(axis=1))) - block.texts.count(None)
         return vectors, {"empty": state.empty + empty}
 
 
