@@ -107,6 +107,8 @@ def disk_to_disk(corpus: Corpus, n_rounds: int) -> list[Section]:
 
 def measure(arena: Arena, n_rounds: int) -> Times:
     answers = arena.rounds("corpus", n_rounds)
+    for worker in arena.present:
+        worker.about["cpu"] = statistics.median(given["cpu"] for given in answers[worker.name])
     return {name: [answer["seconds"] for answer in given] for name, given in answers.items()}
 
 
@@ -130,19 +132,22 @@ def table(
     for worker in arena.workers:
         name = worker.name
         if worker.missing:
-            rows.append([name, "–", f"not installed: {worker.missing}", "–", "–"])
+            rows.append([name, "–", f"not installed: {worker.missing}", "–", "–", "–"])
             continue
         columns = "–" if name in (*FLOORS, c.HASHING) else f"{worker.about['shape'][1]:,}"
         speeds = shown([n / seconds / 1000 for seconds in times[name]])
         micros = f"{statistics.median(times[name]) / n * 1e6:.2f}"
-        rows.append([name, columns, speeds, micros, shown(against(times, name, ours), "{:.2f}")])
+        worked = "–" if name in FLOORS else f"{worker.about['cpu'] / n * 1e6:.2f}"
+        ratio = shown(against(times, name, ours), "{:.2f}")
+        rows.append([name, columns, speeds, micros, worked, ratio])
     method = f"{n:,} sentences; {len(times[ours])} rounds of all contestants in turn."
     for worker in arena.present:
         if worker.name in FLOORS:
             reached = shown(share(times, worker.name), "{:.0f}")
             racer, way = FLOORS[worker.name], worker.about["note"]
             method += f" “{racer}” reaches {reached} % of “{worker.name}” ({way})."
-    header = ["contestant", "columns", "1,000 sentences/s", "µs a sentence", f"time / “{ours}”"]
+    header = ["contestant", "columns", "1,000 sentences/s", "µs per sentence", "µs of all threads"]
+    header.append(f"time / “{ours}”")
     return Section(title, method, header, rows, {"sentences": n, "seconds": times}, bars)
 
 
