@@ -150,7 +150,7 @@ class PowerMeanEncoder(SentenceEncoder):
         rows = np.empty((len(sentences), self.dim), dtype=np.float32)
         coverage = Coverage.empty(tuple(self.spaces), len(sentences))
         done = 0
-        for texts, langs in chunks(sentences, lang, CHUNK):
+        for texts, langs in chunks(sentences, lang, LONG_CHUNK):
             chunk = slice(done, done + len(texts))
             self._encode_chunk(texts, langs, rows[chunk], n_threads, coverage.at(chunk))
             done += len(texts)

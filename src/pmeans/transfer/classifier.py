@@ -27,7 +27,7 @@ import numpy.typing as npt
 from pmeans.align import Alignment, LanguageMap
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, NotFittedError
-from pmeans.sentence_encoder import by_language
+from pmeans.sentence_encoder import LONG_CHUNK, by_language
 from pmeans.transfer import storage
 from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.labels import Label, read_labels, read_languages, read_targets, read_texts
@@ -352,7 +352,7 @@ class TransferClassifier:
         fitted = self.fitted
         given = read_texts(texts)
         langs = read_languages(lang, len(given))
-        size = max(1, min(_BLOCK, _LARGEST // len(fitted.classes)))
+        size = max(1, min(LONG_CHUNK, _LARGEST // len(fitted.classes)))
         deciding: dict[str, tuple[PowerMeanEncoder, Floats]] = {}
         for start in range(0, len(given), size):
             block = given[start : start + size]
