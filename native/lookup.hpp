@@ -29,16 +29,27 @@ struct Slot {
   uint64_t rest;  // 24 bits of the hash, 8 of the length, 32 of the word number
 };
 
+// A hash table of slots; the one of phrases has the whole hash in the place of the head.
+struct Slots {
+  const Slot* slots;
+  size_t n;
+
+  size_t home(uint64_t hash) const { return hash >> (65 - std::bit_width(n)); }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(slots + home(hash)); }
+};
+
 struct Table {
   const uint8_t* words;
   size_t n_bytes;
   const int64_t* offsets;
   size_t n_words;
-  const Slot* slots;
-  size_t n_slots;
+  Slots slots;
   int32_t start;           // row of the first word
   Case letter_case;
   int32_t first_composed;  // id of the first unknown word, or -1 to drop unknown words
+  Slots phrases;
+  const uint64_t* marks;   // of what phrases begin with, or null if there are none
+  int mark_shift;          // of a hash, to the place of its mark
 };
 
 struct Spelling {
@@ -62,8 +73,14 @@ inline uint64_t hash_word(const uint8_t* bytes, size_t size) {
   return h * factor;
 }
 
-inline size_t home(const Table& table, uint64_t hash) {
-  return hash >> (65 - std::bit_width(table.n_slots));
+// The hash of words that another follows, and whether a phrase may begin with them.
+inline uint64_t followed(uint64_t hash, const Spelling& next) {
+  return std::rotl(hash, 1) ^ next.hash;
+}
+
+inline bool may_begin(const Table& table, uint64_t hash) {
+  const uint64_t mark = uint64_t{1} << (hash & 63) | uint64_t{1} << (hash >> 6 & 63);
+  return (table.marks[hash >> table.mark_shift] & mark) == mark;
 }
 
 // Whether two words of more than eight bytes, with the same first eight, are equal.
@@ -74,25 +91,35 @@ inline bool same_rest(const uint8_t* a, const uint8_t* b, size_t size) {
   return last_a == last_b && (size <= 16 || std::memcmp(a + 8, b + 8, size - 16) == 0);
 }
 
-// The word's row in the matrix, or -1.
-inline int64_t find(const Table& table, const Spelling& word, const uint8_t* bytes) {
+// The row in the matrix of the first number that `is` takes among the slots of a hash, or -1.
+template <class Is>
+int64_t find_slot(const Table& table, const Slots& slots, uint64_t hash, Is&& is) {
   constexpr uint64_t empty = ~uint64_t{0};
-  const uint64_t rest = word.hash << 40 | std::min<uint64_t>(word.size, 255) << 32;
-  for (size_t i = home(table, word.hash); i < table.n_slots; ++i) {
-    const Slot slot = table.slots[i];
+  for (size_t i = slots.home(hash); i < slots.n; ++i) {
+    const Slot slot = slots.slots[i];
     if (slot.rest == empty) return -1;
     const uint64_t number = slot.rest & 0xFFFFFFFFu;
-    if (slot.head != word.head || slot.rest - number != rest || number >= table.n_words) continue;
-    if (word.size > 8) {
-      const auto begin = static_cast<uint64_t>(table.offsets[number]);
-      const auto end = static_cast<uint64_t>(table.offsets[number + 1]);
-      if (begin > end || end > table.n_bytes || end - begin != word.size ||
-          !same_rest(table.words + begin, bytes + word.offset, word.size))
-        continue;
-    }
-    return static_cast<int64_t>(number) + table.start;
+    if (number < table.n_words && is(slot, number))
+      return static_cast<int64_t>(number) + table.start;
   }
   return -1;
+}
+
+inline int64_t find(const Table& table, const Spelling& word, const uint8_t* bytes) {
+  const uint64_t rest = word.hash << 40 | std::min<uint64_t>(word.size, 255) << 32;
+  return find_slot(table, table.slots, word.hash, [&](const Slot& slot, uint64_t number) {
+    if (slot.head != word.head || slot.rest - number != rest) return false;
+    if (word.size <= 8) return true;
+    const auto begin = static_cast<uint64_t>(table.offsets[number]);
+    const auto end = static_cast<uint64_t>(table.offsets[number + 1]);
+    return begin <= end && end <= table.n_bytes && end - begin == word.size &&
+           same_rest(table.words + begin, bytes + word.offset, word.size);
+  });
+}
+
+inline int64_t find_phrase(const Table& table, uint64_t hash) {
+  return find_slot(table, table.phrases, hash,
+                   [&](const Slot& slot, uint64_t) { return slot.head == hash; });
 }
 
 // The tokens of one sentence, spelled one behind the other.
@@ -177,7 +204,8 @@ class Distinct {
 // What one table knows of a batch; see TokenBatch in `types.py`.
 struct Found {
   std::vector<int32_t> ids;
-  std::vector<int32_t> known, unknown;  // words of each sentence
+  std::vector<int32_t> known, unknown;  // ids, and words without one, of each sentence
+  std::vector<int32_t> joined;          // words beyond the ids, if there are phrases
   Distinct unknown_words;
 };
 
@@ -199,6 +227,9 @@ class Finder {
   // Looks a sentence up and adds what each table knows to its part of `found`.
   void read(const Text& text, std::vector<Found>& found) {
     tokens_.read(text, splitting_);
+    rows_.assign(words().size() * tables_.size(), none);
+    for (size_t t = 0; t < tables_.size(); ++t)
+      if (tables_[t].marks) find_phrases(t);
     find_rows();
     for (size_t t = 0; t < tables_.size(); ++t) add_to(found[t], t);
   }
@@ -213,26 +244,34 @@ class Finder {
   static constexpr int seen_bits = 12;
   static constexpr size_t n_seen = size_t{1} << seen_bits;
 
+  static constexpr size_t longest_phrase = 3;  // words
+  static constexpr int32_t none = -1, in_phrase = -2;  // the latter of all but a phrase's first word
+
   const std::vector<Spelling>& words() const {
     return tokens_.cased().empty() ? tokens_.lower() : tokens_.cased();
   }
 
+  // Of all words that are not in a phrase.
   void find_rows() {
     const std::vector<Spelling>& words = this->words();
     const size_t n_tables = tables_.size();
-    rows_.resize(words.size() * n_tables);
     fresh_.resize(words.size());
     size_t n_fresh = 0;
     for (size_t i = 0; i < words.size(); ++i) {
       if (remembers_ && recall(words[i], &rows_[i * n_tables])) continue;
       fresh_[n_fresh++] = i;
       for (size_t t = 0; t < n_tables; ++t)
-        __builtin_prefetch(tables_[t].slots + home(tables_[t], spellings(t)[i].hash));
+        tables_[t].slots.prefetch(spellings(t)[i].hash);
     }
     for (size_t k = 0; k < n_fresh; ++k) {
       const size_t i = fresh_[k];
-      for (size_t t = 0; t < n_tables; ++t) rows_[i * n_tables + t] = find_row(i, t);
-      if (remembers_ && words[i].size <= 8) remember(words[i], &rows_[i * n_tables]);
+      bool single = true;
+      for (size_t t = 0; t < n_tables; ++t) {
+        int32_t& row = rows_[i * n_tables + t];
+        if (row == none) row = find_row(i, t);
+        else single = false;
+      }
+      if (remembers_ && single && words[i].size <= 8) remember(words[i], &rows_[i * n_tables]);
     }
   }
 
@@ -247,7 +286,8 @@ class Finder {
   bool recall(const Spelling& word, int32_t* rows) const {
     const size_t place = word.hash >> (64 - seen_bits);
     if (seen_[place].head != word.head || seen_[place].size != word.size) return false;
-    std::copy_n(&seen_rows_[place * tables_.size()], tables_.size(), rows);
+    for (size_t t = 0; t < tables_.size(); ++t)
+      if (rows[t] == none) rows[t] = seen_rows_[place * tables_.size() + t];
     return true;
   }
 
@@ -261,25 +301,69 @@ class Finder {
     return tables_[t].letter_case == Case::lower ? tokens_.lower() : tokens_.cased();
   }
 
+  // PHRASES. From left to right, the longest entry of several words wins that the words at hand
+  // begin with. Nearly all words are sent away by the mark of two words; for the others the table
+  // is on its way from memory until all are known.
+  void find_phrases(size_t t) {
+    const Table& table = tables_[t];
+    const std::vector<Spelling>&first = spellings(t), &second = tokens_.lower();
+    const bool both = table.letter_case == Case::cased_then_lower;
+    likely_.resize(first.size());
+    size_t n_likely = 0, end = 0;
+    auto likely = [&](const std::vector<Spelling>& words, size_t i) {
+      const uint64_t hash = followed(words[i].hash, words[i + 1]);
+      if (!may_begin(table, hash)) return false;
+      table.phrases.prefetch(hash);
+      return true;
+    };
+    for (size_t i = 0; i + 1 < first.size(); ++i)
+      if (likely(first, i) || (both && likely(second, i))) likely_[n_likely++] = i;
+    for (size_t k = 0; k < n_likely; ++k) {
+      const size_t i = likely_[k];
+      if (i < end) continue;
+      for (size_t n = std::min(longest_phrase, first.size() - i); n > 1; --n) {
+        int64_t row = find_joined(table, &first[i], n);
+        if (row < 0 && both) row = find_joined(table, &second[i], n);
+        if (row < 0) continue;
+        end = i + n;
+        for (size_t j = i; j < end; ++j) rows_[j * tables_.size() + t] = in_phrase;
+        rows_[i * tables_.size() + t] = static_cast<int32_t>(row);
+        break;
+      }
+    }
+  }
+
+  // The row of n words as a phrase, or -1.
+  static int64_t find_joined(const Table& table, const Spelling* words, size_t n) {
+    uint64_t hash = words[0].hash;
+    for (size_t k = 1; k < n; ++k) hash = followed(hash, words[k]);
+    return may_begin(table, hash) ? find_phrase(table, hash) : -1;
+  }
+
   void add_to(Found& found, size_t t) const {
+    const bool numbers = tables_[t].first_composed >= 0;
     const size_t n = words().size(), before = found.ids.size();
     found.ids.resize(before + n);
     int32_t* const ids = found.ids.data() + before;
-    int32_t known = 0;
+    int32_t known = 0, joined = 0;
     for (size_t i = 0; i < n; ++i) {
       int32_t row = rows_[i * tables_.size() + t];
-      if (row < 0 && tables_[t].first_composed < 0) continue;
-      if (row < 0) {
+      bool has_id = row >= 0;
+      joined += row == in_phrase;
+      if (numbers && !has_id && row != in_phrase) {
         // Numbered within its chunk for now, from -1 downwards.
         const Spelling& word = spellings(t)[i];
         const auto* spelled = reinterpret_cast<const char*>(tokens_.bytes()) + word.offset;
         row = -1 - found.unknown_words.number(spelled, word.size, word.hash);
+        has_id = true;
       }
-      ids[known++] = row;
+      ids[known] = row;  // and overwritten, if it is none
+      known += has_id;
     }
     found.ids.resize(before + known);
     found.known.push_back(known);
-    found.unknown.push_back(static_cast<int32_t>(n) - known);
+    found.unknown.push_back(static_cast<int32_t>(n) - known - joined);
+    if (tables_[t].marks) found.joined.push_back(joined);
   }
 
   const std::vector<Table>& tables_;
@@ -290,6 +374,7 @@ class Finder {
   std::vector<int32_t> seen_rows_;  // (n_seen, n_tables)
   std::vector<int32_t> rows_;       // (n_words, n_tables) of the sentence at hand
   std::vector<size_t> fresh_;       // its words that were not seen before
+  std::vector<size_t> likely_;      // its words that a phrase may begin with
 };
 
 // Joins the chunks of one table, and numbers distinct unknown words in order of appearance.
@@ -312,6 +397,7 @@ inline Found join(const Table& table, std::vector<std::vector<Found>>& chunks, s
     all.ids.insert(all.ids.end(), part.ids.begin(), part.ids.end());
     all.known.insert(all.known.end(), part.known.begin(), part.known.end());
     all.unknown.insert(all.unknown.end(), part.unknown.begin(), part.unknown.end());
+    all.joined.insert(all.joined.end(), part.joined.begin(), part.joined.end());
     part = Found{};
   }
   return all;

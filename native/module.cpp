@@ -60,6 +60,12 @@ Case case_of(const std::string& name) {
   return name == "cased" ? Case::cased : Case::cased_then_lower;
 }
 
+Slots slots_of(nb::handle table) {
+  auto slots = nb::cast<In<uint64_t, 2>>(table.attr("slots"));
+  if (slots.shape(0) < 8 || slots.shape(1) != 2) throw nb::value_error("a word table is too short");
+  return {reinterpret_cast<const Slot*>(slots.data()), slots.shape(0)};
+}
+
 nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_threads) {
   // The tuple keeps every string alive, even if another thread changes the list meanwhile.
   nb::tuple alive(sentences);
@@ -72,11 +78,18 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
     nb::object table = entry[0];
     auto words = nb::cast<In<uint8_t, 1>>(table.attr("words"));
     auto offsets = nb::cast<In<int64_t, 1>>(table.attr("offsets"));
-    auto slots = nb::cast<In<uint64_t, 2>>(table.attr("slots"));
-    if (offsets.size() < 1 || slots.shape(0) < 8 || slots.shape(1) != 2) throw nb::value_error("a word table is too short");
-    prepared.push_back({words.data(), words.size(), offsets.data(), offsets.size() - 1,
-                        reinterpret_cast<const Slot*>(slots.data()), slots.shape(0), nb::cast<int32_t>(table.attr("start")),
-                        case_of(nb::cast<std::string>(entry[1])), nb::cast<int32_t>(entry[2])});
+    if (offsets.size() < 1) throw nb::value_error("a word table is too short");
+    prepared.push_back({words.data(), words.size(), offsets.data(), offsets.size() - 1, slots_of(table),
+                        nb::cast<int32_t>(table.attr("start")), case_of(nb::cast<std::string>(entry[1])),
+                        nb::cast<int32_t>(entry[2]), {}, nullptr, 0});
+    nb::object phrases = table.attr("phrases");
+    if (!phrases.is_none()) {
+      auto marks = nb::cast<In<uint64_t, 1>>(phrases.attr("marks"));
+      if (marks.size() < 2 || !std::has_single_bit(marks.size())) throw nb::value_error("marks are no power of two");
+      prepared.back().phrases = slots_of(phrases);
+      prepared.back().marks = marks.data();
+      prepared.back().mark_shift = 65 - static_cast<int>(std::bit_width(marks.size()));
+    }
     arrays.push_back(table);
   }
   std::vector<Found> found;
@@ -92,8 +105,10 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
     for (const std::string& word : one.unknown_words.words())
       words.append(nb::steal(PyUnicode_DecodeUTF8(word.data(), static_cast<Py_ssize_t>(word.size()),
                                                   "surrogatepass")));
+    nb::object joined = nb::none();
+    if (prepared[result.size()].marks) joined = nb::cast(to_numpy(std::move(one.joined)));
     result.append(nb::make_tuple(to_numpy(std::move(one.ids)), to_numpy(std::move(offsets)),
-                                 to_numpy(std::move(one.unknown)), words));
+                                 to_numpy(std::move(one.unknown)), words, joined));
   }
   return result;
 }

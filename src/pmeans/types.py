@@ -29,6 +29,19 @@ Tokenizer = Literal["whitespace", "words"]
 
 
 @dataclass(frozen=True)
+class PhraseTable:
+    """The way from two or three words of a text to their common row.
+
+    Attributes:
+        slots: Open-addressing hash table over the phrases, (n_slots, 2) uint64.
+        marks: What phrases begin with, (2**k,) uint64; `pmeans.kernels.index` says how.
+    """
+
+    slots: npt.NDArray[np.uint64]
+    marks: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
 class WordTable:
     """The words of one language in one space, and the way from a word to its row.
 
@@ -38,12 +51,14 @@ class WordTable:
         slots: Open-addressing hash table over the words, (n_slots, 2) uint64;
             `pmeans.kernels.index` says how a slot is made.
         start: Row of the first word in the space's matrix.
+        phrases: The way to entries of several words; None if text is looked up word by word.
     """
 
     words: Bytes
     offsets: Ints
     slots: npt.NDArray[np.uint64]
     start: int = 0
+    phrases: PhraseTable | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -59,24 +74,28 @@ class TokenBatch:
 
     Attributes:
         ids: Matrix rows, (n_tokens,) int32. An id of ``n_words + k`` is row k of the vectors
-            composed from the subwords of ``unknown_words``.
+            composed from the subwords of ``unknown_words``. A phrase is one id.
         offsets: Sentence borders, (n_sentences + 1,) int64.
         unknown: How many words of each sentence were dropped, (n_sentences,) int32.
         unknown_words: Distinct unknown words in order of appearance, if they were asked for.
+        joined: How many more words than ids each sentence has for its phrases, (n_sentences,)
+            int32; None if phrases were not looked for.
     """
 
     ids: Ids
     offsets: Ints
     unknown: Ids
     unknown_words: tuple[str, ...] = field(default=())
+    joined: Ids | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @property
     def known(self) -> Ints:
-        """Number of words with a vector in each sentence, (n_sentences,)."""
-        return np.diff(self.offsets)
+        """Number of words with a vector in each sentence, (n_sentences,); a phrase is several."""
+        n_ids: Ints = np.diff(self.offsets)
+        return n_ids if self.joined is None else n_ids + self.joined
 
 
 class Encoder(Protocol):

@@ -97,6 +97,8 @@ def lookup(
 ) -> list[TokenBatch]:
     """Split every sentence once, and look its words up in every table.
 
+    Where a table has phrases, they are looked for first: see `pmeans.kernels.index`.
+
     Args:
         sentences: The texts; each must be a `str`.
         tables: For each space the words, how case is treated, and the id of the first composed
@@ -114,7 +116,8 @@ def lookup(
                 raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
     found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads, len(texts)))
     return [
-        TokenBatch(ids, offsets, unknown, tuple(words)) for ids, offsets, unknown, words in found
+        TokenBatch(ids, offsets, unknown, tuple(words), joined)
+        for ids, offsets, unknown, words, joined in found
     ]
 
 

@@ -22,8 +22,9 @@ from pmeans.kernels.splitting import Splitting, split
 from pmeans.types import Array, Case, Floats, Ids, Ints, TokenBatch, WordTable
 
 NAME = "numpy"
-Found = tuple[Ids, Ints, Ids, list[str]]
+Found = tuple[Ids, Ints, Ids, list[str], Ids | None]
 _SILENT = np.errstate(over="ignore", invalid="ignore")  # as the native core is
+_WITHIN = -2  # in place of the row of a phrase's second or third word
 _TOGETHER = 4096  # rows at a time
 _BLOCK = 32  # rows multiplied together, always: the last bits of a product depend on their number
 
@@ -44,20 +45,28 @@ def _lookup_one(
 ) -> Found:
     distinct = list(dict.fromkeys(token for sentence in tokens for token in sentence))
     rows = dict(zip(distinct, index.find_rows(table, distinct, case).tolist(), strict=True))
+    running = [rows[token] for sentence in tokens for token in sentence]
+    if table.phrases is not None:
+        phrases, lengths = index.find_phrases(table, tokens, case)
+        chosen = np.where(phrases >= 0, phrases, running)
+        running = np.where(lengths > 0, chosen, _WITHIN).tolist()
+    remaining = iter(running)
     unknown_words: dict[str, int] = {}
     ids: list[int] = []
-    counts = np.zeros((2, len(tokens)), dtype=np.int64)
+    counts = np.zeros((3, len(tokens)), dtype=np.int32)  # known, unknown, within a phrase
     for i, sentence in enumerate(tokens):
         for token in sentence:
-            row = rows[token]
-            if row < 0 and first_composed >= 0:
+            row = next(remaining)
+            if row == -1 and first_composed >= 0:
                 word = token.lower() if case == "lower" else token
                 row = first_composed + unknown_words.setdefault(word, len(unknown_words))
             if row >= 0:
                 ids.append(row)
-            counts[int(row < 0), i] += 1
-    offsets = np.concatenate([[0], np.cumsum(counts[0])]).astype(np.int64)
-    return np.array(ids, np.int32), offsets, counts[1].astype(np.int32), list(unknown_words)
+            counts[-min(row, 0), i] += 1
+    known, unknown, joined = counts
+    offsets = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+    found = np.array(ids, np.int32), offsets, unknown, list(unknown_words)
+    return *found, None if table.phrases is None else joined
 
 
 @_SILENT
