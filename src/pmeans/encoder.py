@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ class PowerMeanEncoder(SentenceEncoder):
             raise InputError(f"recipe {recipe.name!r} needs the space {missing[0]!r}.")
         self.recipe = recipe
         self.spaces = {part.space: spaces[part.space] for part in recipe.parts}
+        self._wordwise = {part.space for part in recipe.parts if not part.phrases}
         self.znorm = znorm
         self.alignment = alignment
         self.translations = translations
@@ -268,10 +270,13 @@ class PowerMeanEncoder(SentenceEncoder):
         the sentences there, (n_texts,).
         """
         tables = []
-        for space in self.spaces.values():
+        for name, space in self.spaces.items():
             space.check_whole()
             numbered = len(space) if counted else space.first_composed
-            tables.append((space.table(lang), space.case, numbered))
+            table = space.table(lang)
+            if name in self._wordwise:
+                table = replace(table, phrases=None)
+            tables.append((table, space.case, numbered))
         batches = kernels.lookup(texts, tables, splitting(self.recipe.tokenizer, lang), n_threads)
         found = {}
         for (name, space), batch in zip(self.spaces.items(), batches, strict=True):

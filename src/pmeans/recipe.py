@@ -19,8 +19,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,12 @@ class Part:
     Attributes:
         space: Name of an installed space, or a path to a ``.safetensors`` file.
         powers: Exponents in output order; ``inf`` is max, ``-inf`` is min, 1 the mean.
+        phrases: Whether text is searched for the space's phrases, if it has any.
     """
 
     space: str
     powers: tuple[float, ...] = (-math.inf, 1.0, math.inf)
+    phrases: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         try:
@@ -70,6 +73,12 @@ class Recipe:
     def __post_init__(self) -> None:
         if not self.parts:
             raise ConfigError(f"recipe {self.name!r} has no parts.")
+        searched = dict.fromkeys((part.space, part.phrases) for part in self.parts)
+        for space, count in Counter(space for space, _ in searched).items():
+            if count > 1:
+                raise ConfigError(
+                    f"recipe {self.name!r}: one part of {space!r} has phrases, another has not."
+                )
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], where: str = "recipe") -> Recipe:
@@ -91,7 +100,7 @@ class Recipe:
         for part in self.parts:
             powers = ", ".join(_toml_number(p) for p in part.powers)
             lines += ["", "[[parts]]", f"space = {_toml_string(part.space)}"]
-            lines += [f"powers = [{powers}]"]
+            lines += [f"powers = [{powers}]"] + ["phrases = false"] * (not part.phrases)
         return "\n".join(lines) + "\n"
 
     @property

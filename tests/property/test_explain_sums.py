@@ -14,7 +14,7 @@ from pmeans.transfer.explain import explain, token_spans
 from pmeans.znorm import SHARED, Statistics, ZNorm
 
 POWERS = [-np.inf, -1, 0, 0.5, 1, 2, 3, 5, np.inf]
-WORDS = ["the", "cat", "sat", "on", "it", "Mat", "."]
+WORDS = ["the", "cat", "sat", "on", "it", "Mat", ".", "the cat", "cat sat", "sat on it"]
 CLASSES = ("a", "b", "c")
 
 

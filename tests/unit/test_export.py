@@ -89,7 +89,7 @@ def test_binary_takes_the_suffix_too(bilingual, tmp_path):
         (to_text, "cat\t"),
         (to_text, ""),
         (to_word2vec_binary, ""),
-        (to_word2vec_binary, "New York"),
+        (to_word2vec_binary, "New York City Hall"),
         (to_word2vec_binary, "line\nfeed"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_word_the_format_cannot_hold_is_named_before_anything_is_written(tmp_p
     assert (tmp_path / "s").read_text() == "old"
 
 
-def test_text_holds_words_with_spaces(tmp_path):
-    space = WordSpace.from_words("s", {"en": [". . .", "cat"]}, MATRIX)
+def test_text_holds_words_with_spaces_that_are_no_phrases(tmp_path):
+    space = WordSpace.from_words("s", {"en": [". . . .", "cat"]}, MATRIX)
     to_text(space, tmp_path / "s.txt", header=False)
-    assert (tmp_path / "s.txt").read_bytes().startswith(b". . . 0.1 -2.0\n")
+    assert (tmp_path / "s.txt").read_bytes().startswith(b". . . . 0.1 -2.0\n")

@@ -140,7 +140,7 @@ class Build(FromFiles):
                 )
             if space.name not in spaces:
                 spaces[space.name] = self._packed(space, part, sentences)
-            parts.append(Part(space.name, part.powers))
+            parts.append(Part(space.name, part.powers, phrases=part.phrases))
         recipe = Recipe(tuple(parts), self.name, self.tokenizer, self.root, "per_language")
         progress(len(self.parts) / (len(self.parts) + 1), "fitting")
         encoder = fit_on_pairs(PowerMeanEncoder(recipe, spaces), self.texts, self.align)

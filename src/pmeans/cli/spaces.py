@@ -119,6 +119,9 @@ def convert(
     ] = None,
     dtype: Type = None,
     limit: Annotated[int | None, option("N", "Read the first N words only.", min=1)] = None,
+    phrases: Annotated[
+        str | None, option("CHAR", "What joins the words of phrases, such as _ in New_York.")
+    ] = None,
     prune: Annotated[Path | None, option("CORPUS", "Keep the words of this text only.")] = None,
     on_error: Annotated[
         Literal["fail", "skip"], option(None, "At a bad entry, stop or leave it out.")
@@ -134,8 +137,9 @@ def convert(
 
     policy = Policy.skipping() if on_error == "skip" else Policy()
     space, report = readers.read_space(
-        file, format=format_, name=name, lang=lang, policy=policy, limit=limit, case=case
-    )
+        file, format=format_, name=name, lang=lang, policy=policy, limit=limit, case=case,
+        phrases=phrases,
+    )  # fmt: skip
     say(str(report))
     if prune:
         n_before = len(space)

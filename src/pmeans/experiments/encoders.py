@@ -24,7 +24,7 @@ from pmeans.errors import LanguageError, StorageError
 from pmeans.evaluation import cells
 from pmeans.evaluation.controls import RandomProjection
 from pmeans.experiments.plan import EncoderRow
-from pmeans.recipe import Part, Recipe
+from pmeans.recipe import Recipe
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
@@ -113,7 +113,7 @@ class Shelf:
 
 def _for_language(row: EncoderRow, lang: str) -> EncoderRow:
     """Put a language in the place of every ``{lang}``."""
-    parts = tuple(Part(p.space.replace("{lang}", lang), p.powers) for p in row.parts)
+    parts = tuple(replace(p, space=p.space.replace("{lang}", lang)) for p in row.parts)
     text = row.text
     if text:
         if text.first == lang and "{lang}" in text.second:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from pmeans.errors import InputError
 from pmeans.kernels import Splitting, index
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.tensors import Precision, quantised
-from pmeans.types import Array, Ints, WordTable
+from pmeans.types import Array, Bytes, Ints, WordTable
 
 Mask = npt.NDArray[np.bool_]
 _SENTENCES = 8192
@@ -65,10 +65,34 @@ def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
     return _kept(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
 
 
+def with_phrases(space: WordSpace, joiner: str) -> WordSpace:
+    """Make phrases of the entries of two or three words that a character joins.
+
+    GoogleNews and other files of word2vec join words by ``_``: *New_York* becomes *New York*, and
+    text is searched for it. Where a space has both, the first one stays.
+    """
+    if len(joiner.encode()) != 1:
+        raise InputError(f"{joiner!r} cannot join the words of a phrase; '_' and ' ' are usual.")
+    tables = {}
+    for lang, table in space.tables.items():
+        words, offsets = respelled(table, joiner.encode(), b" ")
+        tables[lang] = index.table_of(words, offsets, table.start, phrases=True)
+    new = {lang: ~index.repeated(table.words, table.offsets) for lang, table in tables.items()}
+    return _kept(replace(space, tables=tables), new)
+
+
+def respelled(table: WordTable, joiner: bytes, other: bytes) -> tuple[Bytes, Ints]:
+    """Return the words of a table, those of two or three words joined by another character."""
+    listed = (bytes(table.words[i:j]) for i, j in pairwise(table.offsets.tolist()))
+    return index.joined([other.join(index.phrase_parts(w, joiner)) or w for w in listed])
+
+
 def count_words(
     space: WordSpace, sentences: Iterable[str], lang: str, splitting: Splitting
 ) -> dict[str, int]:
     """Count how often the words of a space occur in a corpus, which is read as a stream.
+
+    A word within a phrase does not occur: the phrase does.
 
     Returns:
         Occurrences of each word that occurs, in row order. `prune` takes it as it is.
@@ -113,7 +137,8 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
         having = [space for space in spaces if lang in space.tables]
         words, offsets = _joined([space.tables[lang] for space in having])
         new = ~index.repeated(words, offsets)
-        tables[lang] = _table(words, offsets, new, start)
+        phrases = any(space.tables[lang].phrases is not None for space in having)
+        tables[lang] = _table(words, offsets, new, start, phrases)
         start += len(tables[lang])
         borders = np.cumsum([len(space.tables[lang]) for space in having])[:-1]
         for space, mask in zip(having, np.split(new, borders), strict=True):
@@ -167,7 +192,8 @@ def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
     start = 0
     for lang, mask in masks.items():
         table = space.tables[lang]
-        tables[lang] = _table(table.words, table.offsets, mask, start)
+        phrases = table.phrases is not None
+        tables[lang] = _table(table.words, table.offsets, mask, start, phrases)
         start += len(tables[lang])
         rows.append(table.start + np.flatnonzero(mask))
     which = np.concatenate(rows)
@@ -175,10 +201,10 @@ def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
     return replace(space, matrix=space.matrix[which], tables=tables, scale=scale, path="")
 
 
-def _table(words: Array, offsets: Ints, mask: Mask, start: int) -> WordTable:
+def _table(words: Array, offsets: Ints, mask: Mask, start: int, phrases: bool) -> WordTable:
     lengths = np.diff(offsets)
     kept = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
-    return index.table_of(words[np.repeat(mask, lengths)], kept, start)
+    return index.table_of(words[np.repeat(mask, lengths)], kept, start, phrases=phrases)
 
 
 def _joined(tables: Sequence[WordTable]) -> tuple[Array, Ints]:

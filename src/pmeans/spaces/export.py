@@ -2,7 +2,8 @@
 
 Numbers are written as float32, whatever the space stores, and reading the file again gives the
 very same float32: text has the shortest decimals that do, binary has the bits. These formats
-know words and vectors only; subwords, case, source and licence are not kept.
+know words and vectors only; subwords, case, source and licence are not kept. The words of a phrase
+are joined by ``_``, as word2vec does.
 
 A word that a format cannot hold is found before anything is written. A file that is there is
 replaced when the new one is complete.
@@ -11,6 +12,7 @@ replaced when the new one is complete.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO
@@ -19,6 +21,8 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError
 from pmeans.files import replacing
+from pmeans.kernels import index
+from pmeans.spaces.edit import respelled
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Floats
 
@@ -32,6 +36,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
     suffix, ``_en`` and the like after every word, is what the paper's cross-lingual files have; a
     space of several languages must.
     """
+    space = _underscored(space)
     _check(space, suffix, nowhere=b"\n", not_at_ends=b" \t\r")
     with replacing(path) as file:
         if header:
@@ -43,6 +48,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
 
 def to_word2vec_binary(space: WordSpace, path: str | Path, suffix: bool = False) -> None:
     """Write word2vec's binary format: ``n_words dim``, then words and little-endian float32."""
+    space = _underscored(space)
     _check(space, suffix, nowhere=b" \n")
     with replacing(path) as file:
         _write_header(file, space)
@@ -62,6 +68,23 @@ def _entries(space: WordSpace, suffix: bool) -> Iterator[tuple[bytes, Floats]]:
     )
     chunks = (space.rows(slice(low, low + _ROWS)) for low in range(0, len(space), _ROWS))
     return zip(words, chain.from_iterable(chunks), strict=True)
+
+
+def _underscored(space: WordSpace) -> WordSpace:
+    """Join the words of phrases by ``_``, if there are phrases."""
+    tables = dict(space.tables)
+    for lang, table in space.tables.items():
+        if table.phrases is None:
+            continue
+        words, offsets = respelled(table, b" ", b"_")
+        again = np.flatnonzero(index.repeated(words, offsets))
+        if len(again):
+            raise FormatError(
+                f"{space.name!r} has both {table[int(again[0])]!r} and the like with '_' for ' ' "
+                f"({lang}), which would be the same in the file. Prune the space first."
+            )
+        tables[lang] = replace(table, words=words, offsets=offsets)
+    return replace(space, tables=tables)
 
 
 def _check(space: WordSpace, suffix: bool, nowhere: bytes, not_at_ends: bytes = b"") -> None:

@@ -88,7 +88,8 @@ class WordSpace:
 
         Args:
             name: What recipes call the space.
-            words: The distinct words of each language, in row order.
+            words: The distinct words of each language, in row order. Entries of two or three
+                words, with a space between them, are phrases: text is searched for them.
             matrix: (n_words, dim), the languages' rows one below the other; what is not float16
                 or int8 becomes float32.
             rest: Further attributes of `WordSpace`.
@@ -96,7 +97,7 @@ class WordSpace:
         tables: dict[str, WordTable] = {}
         start = 0
         for language, listed in words.items():
-            tables[language] = index.word_table(list(listed), start)
+            tables[language] = index.word_table(list(listed), start, phrases=True)
             start += len(listed)
         vectors = np.ascontiguousarray(matrix)
         if vectors.dtype not in (np.float16, np.int8):
@@ -154,6 +155,12 @@ class WordSpace:
     def find(self, words: Sequence[str], lang: str) -> Ints:
         """Return each word's row in the matrix, or -1, (n,), with the space's treatment of case."""
         return index.find_rows(self.table(lang), words, self.case)
+
+    def joined(self, tokens: Sequence[str], lang: str) -> list[str]:
+        """Return the tokens of a sentence with those of a phrase together, a space between them."""
+        _, lengths = index.find_phrases(self.table(lang), [tokens], self.case)
+        begins = np.flatnonzero(lengths).tolist()
+        return [" ".join(tokens[i : i + lengths[i]]) for i in begins]
 
     def row(self, word: str, lang: str) -> int:
         """Return one word's row in the matrix, or -1."""
@@ -216,6 +223,7 @@ class WordSpace:
             batch.offsets - lost,
             batch.unknown + np.diff(lost).astype(np.int32),
             batch.unknown_words,
+            batch.joined,
         )
         return kept, vectors, made
 
@@ -284,6 +292,8 @@ class WordSpace:
             found.update(repr((lang, table.start, len(table))).encode())
             found.update(_bytes(table.words))
             found.update(_bytes(table.offsets))
+            if table.phrases is not None:
+                found.update(b"phrases")
         for array in (self.matrix, self.scale):
             if array is not None:
                 found.update(_bytes(array))

@@ -6,6 +6,9 @@ A store is an ordinary safetensors file, readable by that library, with these te
 - ``scale`` (n_words,) F32: only for I8.
 - ``words.XX`` (n_bytes,) U8, ``offsets.XX`` (n + 1,) I64, ``slots.XX`` (n_slots, 2) U64: the words
   of language XX and the hash table over them (`pmeans.kernels.index`).
+- ``phrases.XX`` (n_slots, 2) U64, ``marks.XX`` (n,) U64: only where text is searched for phrases,
+  which ``slots.XX`` then lacks. Such a file is of version 2, so that no program reads it that does
+  not know phrases.
 - ``ngrams`` (n_buckets, dim) F32, F16 or I8: only for spaces with subwords.
 - ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8.
 
@@ -25,9 +28,10 @@ from pmeans.errors import FormatError
 from pmeans.kernels import LONGEST_NGRAM, first_not_finite, index
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import decoded, map_tensors, write_tensors
-from pmeans.types import Array, Floats, WordTable
+from pmeans.types import Array, Floats, PhraseTable, WordTable
 
-VERSION = 1
+VERSIONS = (1, 2)
+"""Without and with phrases."""
 LARGEST_DIM = 1 << 20
 _ROWS = 65536
 CHECKED = 1 << 26
@@ -45,9 +49,13 @@ def save_space(space: WordSpace, path: str | Path) -> None:
         tensors[f"words.{language}"] = table.words
         tensors[f"offsets.{language}"] = table.offsets
         tensors[f"slots.{language}"] = table.slots
+        if table.phrases is not None:
+            tensors[f"phrases.{language}"] = table.phrases.slots
+            tensors[f"marks.{language}"] = table.phrases.marks
+    phrases = any(table.phrases is not None for table in space.tables.values())
     metadata = {
         "format": "pmeans-space",
-        "version": str(VERSION),
+        "version": str(VERSIONS[phrases]),
         "name": space.name,
         "languages": json.dumps(list(space.tables)),
         "case": space.case,
@@ -70,9 +78,10 @@ def open_space(path: str | Path) -> WordSpace:
             f"{path}: a safetensors file, but not a word space of pmeans. "
             "'pmeans spaces convert' makes one from a vector file."
         )
-    if metadata.get("version") != str(VERSION):
+    if metadata.get("version") not in [str(version) for version in VERSIONS]:
         raise FormatError(
-            f"{path}: format version {metadata.get('version')}, this pmeans reads {VERSION}. "
+            f"{path}: format version {metadata.get('version')}, this pmeans reads "
+            f"{' and '.join(map(str, VERSIONS))}. "
             "Upgrade pmeans, or convert the vectors again."
         )
     try:
@@ -115,8 +124,16 @@ def _table_problem(table: WordTable) -> str:
     except UnicodeDecodeError:
         return f"word {i:,} is not UTF-8"
     # The hash table follows from the words, so it is made once more and compared.
-    if not np.array_equal(index.table_of(table.words, table.offsets).slots, table.slots):
+    phrases = table.phrases
+    fresh = index.table_of(table.words, table.offsets, phrases=phrases is not None)
+    if not np.array_equal(fresh.slots, table.slots):
         return "their hash table does not fit them"
+    if phrases is not None and not (
+        fresh.phrases is not None
+        and np.array_equal(fresh.phrases.slots, phrases.slots)
+        and np.array_equal(fresh.phrases.marks, phrases.marks)
+    ):
+        return "their table of phrases does not fit them"
     return ""
 
 
@@ -137,6 +154,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
             tensors[f"offsets.{language}"],
             tensors[f"slots.{language}"],
             start,
+            _phrases(tensors, language),
         )
         _check_table(table)
         tables[language] = table
@@ -157,6 +175,22 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     )  # fmt: skip
 
 
+def _phrases(tensors: dict[str, Array], language: str) -> PhraseTable | None:
+    if f"phrases.{language}" not in tensors:
+        return None
+    found = PhraseTable(tensors[f"phrases.{language}"], tensors[f"marks.{language}"])
+    _check_slots(found.slots)
+    n = len(found.marks)
+    fits = found.marks.dtype == np.uint64 and found.marks.ndim == 1 and n > 1 and n & (n - 1) == 0
+    _require(fits, "the marks of phrases misfit")
+    return found
+
+
+def _check_slots(slots: Array) -> None:
+    _require(slots.dtype == np.uint64 and slots.shape[1:] == (2,), "slots misfit")
+    _require(len(slots) >= 8, "a table is too short")
+
+
 def _check_vectors(matrix: Array, scale: Array | None, what: str) -> None:
     _require(matrix.ndim == 2, f"{what} has not two dimensions")
     _require(matrix.dtype.name in ("float32", "float16", "int8"), f"{what} has a strange type")
@@ -174,8 +208,8 @@ def _check_vectors(matrix: Array, scale: Array | None, what: str) -> None:
 def _check_table(table: WordTable) -> None:
     _require(table.words.dtype == np.uint8 and table.words.ndim == 1, "words are no bytes")
     _require(table.offsets.dtype == np.int64 and table.offsets.ndim == 1, "offsets misfit")
-    _require(table.slots.dtype == np.uint64 and table.slots.shape[1:] == (2,), "slots misfit")
-    _require(len(table.offsets) > 0 and len(table.slots) >= 8, "a table is too short")
+    _check_slots(table.slots)
+    _require(len(table.offsets) > 0, "a table is too short")
     _require(
         table.offsets[0] == 0 and table.offsets[-1] == len(table.words), "words and offsets misfit"
     )

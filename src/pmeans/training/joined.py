@@ -28,6 +28,8 @@ class Convert(Trainer):
         format: Of the file; its content tells if None.
         limit: Keep the first so many words.
         precision: How numbers are stored; as in the file if None.
+        phrases: What joins the words of a phrase in the file, as ``"_"`` in *New_York*; None takes
+            entries as they are.
     """
 
     name: str
@@ -37,13 +39,14 @@ class Convert(Trainer):
     format: str | None = None
     limit: int | None = None
     precision: Precision | None = None
+    phrases: str | None = None
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Read the file; the checkpoint is not used."""
         progress(0.0, f"reading {Path(self.file).name}")
         space, report = readers.read_space(
             self.file, format=self.format, name=self.name, lang=self.lang, case=self.case,
-            limit=self.limit,
+            limit=self.limit, phrases=self.phrases,
         )  # fmt: skip
         progress(1.0, str(report))
         return edit.quantise(space, self.precision) if self.precision else space

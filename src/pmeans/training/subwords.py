@@ -9,7 +9,8 @@
 
 A word is to be the mean of its character n-grams' vectors, as fastText composes an unknown word.
 The n-grams are those that come nearest to this over all words of all languages, by least squares
-with a penalty on long vectors (Zhao et al. 2018 have the idea). Words keep their vectors. The
+with a penalty on long vectors (Zhao et al. 2018 have the idea). Phrases are not asked: no unknown
+word is one. Words keep their vectors. The
 penalty leaves an n-gram of few words short, so that a word of which little is known counts for
 little.
 """
@@ -24,6 +25,7 @@ import numpy as np
 
 from pmeans.errors import ConfigError, InputError
 from pmeans.kernels import LONGEST_NGRAM
+from pmeans.kernels.index import phrase_parts
 from pmeans.output import unit_rows
 from pmeans.spaces import edit
 from pmeans.spaces.library import find_space
@@ -73,8 +75,10 @@ class FittedSubwords(Trainer):
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Fit the n-grams; the checkpoint is not used, as it takes minutes at most."""
         space = find_space(self.space)
-        words = [word.encode() for lang in space.tables for word in space.words(lang)]
-        vectors, averages = space.rows(slice(None)), self._averages(words)
+        listed = [word.encode() for lang in space.tables for word in space.words(lang)]
+        single = [i for i, word in enumerate(listed) if not phrase_parts(word)]
+        words = [listed[i] for i in single]
+        vectors, averages = space.rows(np.array(single, dtype=np.int64)), self._averages(words)
         if averages.nnz < len(words) or len(words) < HELD_OUT:
             raise InputError(
                 f"{space.name!r} has {len(words):,} words with {averages.nnz:,} n-grams in all: "

@@ -223,13 +223,18 @@ def _pushes(
     pushes, known = np.zeros(len(tokens)), np.zeros(len(tokens), dtype=np.bool_)
     begin = 0
     for part in encoder.recipe.parts:
-        vectors, has = encoder.spaces[part.space].vectors(tokens, lang)
+        space = encoder.spaces[part.space]
+        units = space.joined(tokens, lang) if part.phrases else tokens
+        vectors, has = space.vectors(units, lang)
         end = begin + len(part.powers) * vectors.shape[1]
+        lengths = [unit.count(" ") + 1 for unit in units]
         if has.any():
-            pushes[has] += _part_pushes(
+            shares = np.zeros(len(units))
+            shares[has] = _part_pushes(
                 vectors[has], part.powers, encoder.recipe.root, weights[begin:end], means[begin:end]
             )
-        known |= has
+            pushes += np.repeat(shares / lengths, lengths)
+        known |= np.repeat(has, lengths)
         begin = end
     return pushes, known
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.spaces.edit import with_phrases
 from pmeans.spaces.readers.entries import NO_LIMIT, STRICT, Policy, ReadReport, Tally
 from pmeans.spaces.readers.fasttext_binary import MAGIC, read_fasttext_binary
 from pmeans.spaces.readers.model2vec import read_model2vec
@@ -50,6 +51,7 @@ def read_space(
     case: Case | None = None,
     policy: Policy = STRICT,
     limit: int | None = None,
+    phrases: str | None = None,
 ) -> tuple[WordSpace, ReadReport]:
     """Read word vectors of any known format.
 
@@ -62,6 +64,8 @@ def read_space(
             100,000 are looked at) less than one has an upper-case letter, else ``"cased"``.
         policy: What to do about entries that cannot be used.
         limit: Keep the first so many words.
+        phrases: What joins the words of a phrase in the file, as ``"_"`` in *New_York*; if None,
+            entries stay as they are, and text is looked up word by word.
 
     Returns:
         The space, and the report on what was kept and left out.
@@ -78,6 +82,9 @@ def read_space(
         raise InputError(f"limit must be at least 1 word, not {limit}.")
     tally = Tally(path, policy, _UNITS.get(format, "word"))
     space = FORMATS[format](tally, name or name_of(path), lang, limit or NO_LIMIT)
+    if phrases is not None:
+        n, space = len(space), with_phrases(space, phrases)
+        tally.counts["duplicates"] += n - len(space)
     return (space if case is None else replace(space, case=case)), tally.report(len(space))
 
 
