@@ -169,6 +169,7 @@ CASES = {
         teacher = { path = "said.npy" }
         dictionaries = [{ path = "lexicon.tsv", lang = "de" }]
         dim = 3
+        phrases = 5
         epochs = 3
         batch = 64
         [[pairs]]

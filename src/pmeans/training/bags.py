@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from pmeans.training.corpus import words
-from pmeans.types import Array, Ids, Ints
+from pmeans import kernels
+from pmeans.kernels import index
+from pmeans.text import splitting
+from pmeans.types import Array, Ids, Ints, TokenBatch, WordTable
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Vocabulary:
     """The words of each language, and how often the text has them.
 
     Attributes:
-        words: The most frequent first; rows number them through, language by language.
+        words: The most frequent first, phrases last; rows number them through, language by
+            language.
         shares: Of the words of the same language, (n_words,).
     """
 
@@ -62,17 +64,22 @@ class Vocabulary:
     shares: Array
 
 
-class _Side:
-    """The sentences of one language."""
+@dataclass
+class Side:
+    """The sentences of one language.
 
-    def __init__(self) -> None:
-        self.seen: dict[str, int] = {}
-        self.ids, self.lengths, self.targets = array("i"), array("q"), array("q")
+    Attributes:
+        texts: As they stand.
+        targets: Which sentence of the pivot each translates, or is.
+    """
 
-    def add(self, sentence: list[str], target: int) -> None:
-        self.ids.extend(self.seen.setdefault(word, len(self.seen)) for word in sentence)
-        self.lengths.append(len(sentence))
-        self.targets.append(target)
+    texts: list[str] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+
+    def tokens(self, lang: str) -> TokenBatch:
+        """Number the words of all sentences in the order of their appearance."""
+        # In a table without words all are unknown, and numbered.
+        return _look_up(self.texts, lang, index.word_table([]), 0)
 
 
 class BagReader:
@@ -80,30 +87,29 @@ class BagReader:
 
     Attributes:
         sentences: The pivot's, each once, with its number.
+        sides: The sentences of each language, the pivot's first.
     """
 
     def __init__(self, pivot: str) -> None:
         self.pivot = pivot
         self.sentences: dict[str, int] = {}
-        self._sides: dict[str, _Side] = defaultdict(_Side, {pivot: _Side()})
+        self.sides: dict[str, Side] = defaultdict(Side, {pivot: Side()})
 
     def add(self, sentence: str, lang: str = "", translation: str = "") -> bool:
         """Add a sentence of the pivot, and a translation; return whether all of them have words."""
-        first = words(sentence, self.pivot)
-        second = words(translation, lang) if lang else first
-        if not first or not second:
+        if not sentence.strip() or (lang and not translation.strip()):
             return False
         target = self.sentences.setdefault(sentence, len(self.sentences))
-        if target == len(self._sides[self.pivot].targets):
-            self._sides[self.pivot].add(first, target)
-        if lang:
-            self._sides[lang].add(second, target)
+        pairs = [(self.pivot, sentence)] if target == len(self.sides[self.pivot].texts) else []
+        for code, text in [*pairs, (lang, translation)] if lang else pairs:
+            self.sides[code].texts.append(text)
+            self.sides[code].targets.append(target)
         return True
 
-    def bags(
+    def words(
         self, listed: Mapping[str, Collection[str]], bonus: int, most: int
-    ) -> tuple[Vocabulary, Bags]:
-        """Return the vocabulary, and the sentences by their words in it.
+    ) -> dict[str, list[str]]:
+        """Return the words of each language, the most frequent first.
 
         Args:
             listed: Words of each language that are in a dictionary.
@@ -111,25 +117,36 @@ class BagReader:
             most: Words of a language, at most.
         """
         kept: dict[str, list[str]] = {}
-        shares, ids, lengths = [], [], []
-        start = 0
-        for lang, side in self._sides.items():
-            here = np.frombuffer(side.ids, dtype=np.int32)
-            spelled = [*side.seen, *(w for w in listed.get(lang, ()) if w not in side.seen)]
-            occurs = np.bincount(here, minlength=len(spelled))
+        for lang, side in self.sides.items():
+            tokens = side.tokens(lang)
+            found = dict.fromkeys(tokens.unknown_words)
+            spelled = [*found, *(w for w in listed.get(lang, ()) if w not in found)]
+            occurs = np.bincount(tokens.ids, minlength=len(spelled))
             in_list = np.fromiter((w in listed.get(lang, ()) for w in spelled), bool, len(spelled))
             # Ties: words of the text in the order of their appearance, then those of dictionaries.
             order = np.argsort(-(occurs + bonus * in_list), kind="stable")[:most]
-            new = np.full(len(spelled), -1, dtype=np.int32)
-            new[order] = np.arange(start, start + len(order), dtype=np.int32)
-            found = new[here]
-            owner = np.repeat(np.arange(len(side.lengths)), side.lengths)[found >= 0]
             kept[lang] = [spelled[i] for i in order.tolist()]
-            shares.append(occurs[order] / max(1, len(here)))
-            ids.append(found[found >= 0])
-            lengths.append(np.bincount(owner, minlength=len(side.lengths)))
-            start += len(order)
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-        targets = np.concatenate([np.frombuffer(s.targets, np.int64) for s in self._sides.values()])
-        vocabulary = Vocabulary(kept, np.concatenate(shares))
-        return vocabulary, Bags(np.concatenate(ids), offsets, targets)
+        return kept
+
+    def bags(self, words: dict[str, list[str]]) -> tuple[Vocabulary, Bags]:
+        """Return the sentences by their words, found as in any space, and the words' shares."""
+        batches, shares = [], []
+        start = 0
+        for lang, listed in words.items():
+            table = index.word_table(listed, start, phrases=True)
+            batches.append(_look_up(self.sides[lang].texts, lang, table, -1))
+            total = batches[-1].known.sum() + batches[-1].unknown.sum()
+            shares.append(np.bincount(batches[-1].ids - start, minlength=len(listed)) / total)
+            start += len(listed)
+        lengths = np.concatenate([np.diff(batch.offsets) for batch in batches])
+        targets = [target for lang in words for target in self.sides[lang].targets]
+        return Vocabulary(words, np.concatenate(shares)), Bags(
+            np.concatenate([batch.ids for batch in batches]),
+            np.concatenate([[0], np.cumsum(lengths)]),
+            np.array(targets, dtype=np.int64),
+        )
+
+
+def _look_up(texts: list[str], lang: str, table: WordTable, first_unknown: int) -> TokenBatch:
+    (found,) = kernels.lookup(texts, [(table, "lower", first_unknown)], splitting("words", lang))
+    return found

@@ -18,41 +18,48 @@ those of its translations in dictionaries, and a word without any as the mean of
 vectors of the sentences that it is in. A start has the length a / (a + p), with p the share of
 the word in the text, so that rare words count for more in a mean (Arora et al. 2017). Words of a
 dictionary that no pair has keep their start, and have a vector all the same.
+
+Phrases of two or three words are chosen as `pmeans.training.phrases` says, after one pass over the
+text word by word. They start as words do, and text is searched for them as in any word space.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from pmeans.errors import ConfigError, InputError
+from pmeans.kernels.index import LONGEST_PHRASE
 from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.training.bag_means import averaging, gradients, step
-from pmeans.training.bags import BagReader, Bags, Vocabulary
+from pmeans.training.bags import BagReader, Bags, Side, Vocabulary
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import Pair, PairFile
 from pmeans.training.lessons import (
     DictionaryFile,
     Lexica,
     first_vectors,
+    listed_entries,
     read_lexica,
-    single_words,
     swapped,
     text_sentences,
+    written,
 )
+from pmeans.training.phrases import left_over, useful_phrases
 from pmeans.training.repair import Affine, pca
 from pmeans.training.sentence_pairs import sentence_means
 from pmeans.training.tanh_map import retrieved
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Checkpoint, Trainer, within
 from pmeans.training.word2vec import check_language
-from pmeans.types import Array, Floats, Progress
+from pmeans.types import Array, Floats, Ints, Progress
 
 COMMON = 1e-3
 """The a of a / (a + p): a word of this share of the text counts half."""
@@ -77,6 +84,8 @@ class Distil(Trainer):
         dictionaries: What the words of other languages start from.
         pivot: The teacher's language, and the first one of every file of pairs.
         words: The most frequent words of each language have a vector.
+        phrases: So many entries of two or three words of each language have one as well; see
+            `pmeans.training.phrases`.
         dim: Columns: the directions in which the teacher's vectors vary most.
         epochs: Passes over all sentences.
         batch: Sentences per step.
@@ -96,6 +105,7 @@ class Distil(Trainer):
     dictionaries: tuple[DictionaryFile, ...] = ()
     pivot: str = "en"
     words: int = 60_000
+    phrases: int = 0
     dim: int = 256
     epochs: int = 10
     batch: int = 512
@@ -129,6 +139,8 @@ class Distil(Trainer):
         for key in ("words", "dim", "epochs"):
             if getattr(self, key) < 1:
                 raise ConfigError(f"{key} must be at least 1, not {getattr(self, key)}.")
+        if self.phrases < 0:
+            raise ConfigError(f"phrases must be at least 0, not {self.phrases}.")
         if self.batch < 2:
             raise ConfigError(f"batch must be at least 2, not {self.batch}.")
         if not 0 < self.rate <= 1:
@@ -153,24 +165,35 @@ class Distil(Trainer):
         """
         for lang in (self.pivot, *(file.second for file in self.pairs)):
             check_language(lang)
-        lexica = read_lexica(self.dictionaries)
-        listed = {lang: lexicon.keys() for lang, lexicon in lexica.items()}
-        listed[self.pivot] = single_words(lexica, self.pivot).keys()
+        lexica = read_lexica(self.dictionaries, LONGEST_PHRASE if self.phrases else 1)
+        entries = listed_entries(lexica, self.pivot)
+        listed = {lang: {e: None for e in each if " " not in e} for lang, each in entries.items()}
         reader = BagReader(self.pivot)
         held_out = [self._read(file, reader, listed[self.pivot], progress) for file in self.pairs]
         for text in self.texts:
             progress(0.0, f"reading {Path(text.path).name}")
             if not sum(map(reader.add, text_sentences(text))):
                 raise InputError(f"{text.path}: no words.")
-        vocabulary, bags = reader.bags(listed, LISTED, self.words)
+        words = reader.words(listed, LISTED, self.words)
+        vocabulary, bags = reader.bags(words)
         n, sentences = len(reader.sentences), dict(reader.sentences)
         for pair in chain.from_iterable(held_out):
             sentences.setdefault(pair.first, len(sentences))
         spoken, heard = self.teacher.vectors(list(sentences), self.pivot, within(progress, 0, 4))
         axes = self._axes(spoken[:n][heard[:n]])
         targets = unit_rows(axes(spoken)).astype(np.float16)
+        parts = within(progress, 1, 4)
+        if self.phrases:
+            targets[~heard] = 0  # nothing is left of them when words have been fitted
+            learned = bags.of(heard)
+            fitted = self._first(vocabulary, lexica, axes, learned, targets, parts)
+            rng = np.random.default_rng([self.seed, self.epochs])
+            self._epoch(fitted, np.zeros(len(fitted), np.float32), learned, targets, rng, parts)
+            left = partial(left_over, fitted, bags, targets)
+            words = self._with_phrases(words, reader.sides, entries, left)
+            vocabulary, bags = reader.bags(words)
         bags = bags.of(heard)
-        first = self._first(vocabulary, lexica, axes, bags, targets, within(progress, 1, 4))
+        first = self._first(vocabulary, lexica, axes, bags, targets, parts)
         vectors = self._fit(first, bags, targets, within(progress, 1, 2), checkpoint)
         space = self._space(vocabulary, vectors)
         told = []
@@ -182,6 +205,25 @@ class Distil(Trainer):
         source = f"taught by {self.teacher.name} on {len(bags):,} sentences; held out: "
         return replace(space, source=source + "; ".join(told))
 
+    def _with_phrases(
+        self,
+        words: Mapping[str, list[str]],
+        sides: Mapping[str, Side],
+        entries: Mapping[str, Collection[str]],
+        left: Callable[[Ints], Floats],
+    ) -> dict[str, list[str]]:
+        """Return the words and the phrases of each language."""
+        found = {}
+        start = 0
+        for lang, side in sides.items():
+            listed = [entry for entry in entries.get(lang, ()) if " " in entry]
+            numbers = np.arange(start, start + len(side.texts))
+            found[lang] = words[lang] + useful_phrases(
+                side, lang, listed, LISTED, self.phrases, numbers, left
+            )
+            start += len(numbers)
+        return found
+
     def _first(
         self,
         vocabulary: Vocabulary,
@@ -192,7 +234,8 @@ class Distil(Trainer):
         progress: Progress,
     ) -> Floats:
         """Return the vectors that words start from, (n_words, dim)."""
-        lexica = {**lexica, self.pivot: {word: [word] for word in vocabulary.words[self.pivot]}}
+        own = {word: [written(word)] for word in vocabulary.words[self.pivot]}
+        lexica = {**lexica, self.pivot: own}
         entries = [entry for each in lexica.values() for found in each.values() for entry in found]
         rows = {entry: row for row, entry in enumerate(dict.fromkeys(entries))}
         spoken, heard = self.teacher.vectors(list(rows), self.pivot, progress)

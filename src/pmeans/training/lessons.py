@@ -23,6 +23,7 @@ Lexica = Mapping[str, Mapping[str, Sequence[str]]]
 """By language and word: the word's translations, each of one word or several."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+")
+_APART = re.compile(r" (?=n't\b|'\w)|(?<=\w') ")
 _LOOKED_AT = 1000
 
 
@@ -39,10 +40,10 @@ class DictionaryFile(FromFiles):
     lang: str
 
 
-def read_lexica(files: Sequence[DictionaryFile]) -> Lexica:
-    """Read dictionaries; entries of several words of the language are passed over.
+def read_lexica(files: Sequence[DictionaryFile], longest: int = 1) -> Lexica:
+    """Read dictionaries; entries of more words of the language than so many are passed over.
 
-    Text is looked up word by word, so they would never be found.
+    Text is not searched for them, so they would never be found.
     """
     lexica: dict[str, dict[str, list[str]]] = {}
     for file in files:
@@ -50,16 +51,22 @@ def read_lexica(files: Sequence[DictionaryFile]) -> Lexica:
         pairs = read_dictionary(file.path)
         for first, second in zip(pairs.first, pairs.second, strict=True):
             spelled = words(second, file.lang)
-            if len(spelled) == 1:
-                lexicon.setdefault(spelled[0], []).append(first)
+            if 1 <= len(spelled) <= longest:
+                lexicon.setdefault(" ".join(spelled), []).append(first)
     return lexica
 
 
-def single_words(lexica: Lexica, pivot: str) -> dict[str, None]:
-    """Return the pivot's words that are translations by themselves."""
+def listed_entries(lexica: Lexica, pivot: str) -> dict[str, dict[str, None]]:
+    """Return the entries of each language; the pivot's are the translations, as text has them."""
+    found = {lang: dict.fromkeys(lexicon) for lang, lexicon in lexica.items()}
     entries = (entry for lexicon in lexica.values() for each in lexicon.values() for entry in each)
-    split = (words(entry, pivot) for entry in dict.fromkeys(entries))
-    return dict.fromkeys(each[0] for each in split if len(each) == 1)
+    split = (" ".join(words(entry, pivot)) for entry in dict.fromkeys(entries))
+    return found | {pivot: dict.fromkeys(split)}
+
+
+def written(entry: str) -> str:
+    """Return an entry as people write it: clitics and elisions are not apart, as tokens are."""
+    return _APART.sub("", entry)
 
 
 def swapped(pairs: Sequence[Pair], pivot: str, known: Collection[str]) -> bool:

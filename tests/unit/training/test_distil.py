@@ -202,7 +202,7 @@ def test_a_sentence_of_the_pivot_counts_once_whatever_its_translations():
     assert reader.add("a dog", "de", "ein hund")
     assert reader.add("a dog", "fr", "un chien")
     assert not reader.add("a cat", "fr", "")
-    vocabulary, bags = reader.bags({}, 0, 10)
+    vocabulary, bags = reader.bags(reader.words({}, 0, 10))
     assert vocabulary.words == {"en": ["a", "dog"], "de": ["ein", "hund"], "fr": ["un", "chien"]}
     assert (bags.targets.tolist(), np.diff(bags.offsets).tolist()) == ([0, 0, 0], [2, 2, 2])
 
