@@ -227,11 +227,11 @@ class Finder {
   // Looks a sentence up and adds what each table knows to its part of `found`.
   void read(const Text& text, std::vector<Found>& found) {
     tokens_.read(text, splitting_);
-    rows_.assign(words().size() * tables_.size(), none);
-    for (size_t t = 0; t < tables_.size(); ++t)
-      if (tables_[t].marks) find_phrases(t);
     find_rows();
-    for (size_t t = 0; t < tables_.size(); ++t) add_to(found[t], t);
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      if (tables_[t].marks) find_phrases(t);
+      add_to(found[t], t);
+    }
   }
 
  private:
@@ -245,33 +245,27 @@ class Finder {
   static constexpr size_t n_seen = size_t{1} << seen_bits;
 
   static constexpr size_t longest_phrase = 3;  // words
-  static constexpr int32_t none = -1, in_phrase = -2;  // the latter of all but a phrase's first word
+  static constexpr int32_t in_phrase = -2;  // in place of a row, of all but a phrase's first word
 
   const std::vector<Spelling>& words() const {
     return tokens_.cased().empty() ? tokens_.lower() : tokens_.cased();
   }
 
-  // Of all words that are not in a phrase.
   void find_rows() {
     const std::vector<Spelling>& words = this->words();
     const size_t n_tables = tables_.size();
+    rows_.resize(words.size() * n_tables);
     fresh_.resize(words.size());
     size_t n_fresh = 0;
     for (size_t i = 0; i < words.size(); ++i) {
       if (remembers_ && recall(words[i], &rows_[i * n_tables])) continue;
       fresh_[n_fresh++] = i;
-      for (size_t t = 0; t < n_tables; ++t)
-        tables_[t].slots.prefetch(spellings(t)[i].hash);
+      for (size_t t = 0; t < n_tables; ++t) tables_[t].slots.prefetch(spellings(t)[i].hash);
     }
     for (size_t k = 0; k < n_fresh; ++k) {
       const size_t i = fresh_[k];
-      bool single = true;
-      for (size_t t = 0; t < n_tables; ++t) {
-        int32_t& row = rows_[i * n_tables + t];
-        if (row == none) row = find_row(i, t);
-        else single = false;
-      }
-      if (remembers_ && single && words[i].size <= 8) remember(words[i], &rows_[i * n_tables]);
+      for (size_t t = 0; t < n_tables; ++t) rows_[i * n_tables + t] = find_row(i, t);
+      if (remembers_ && words[i].size <= 8) remember(words[i], &rows_[i * n_tables]);
     }
   }
 
@@ -286,8 +280,7 @@ class Finder {
   bool recall(const Spelling& word, int32_t* rows) const {
     const size_t place = word.hash >> (64 - seen_bits);
     if (seen_[place].head != word.head || seen_[place].size != word.size) return false;
-    for (size_t t = 0; t < tables_.size(); ++t)
-      if (rows[t] == none) rows[t] = seen_rows_[place * tables_.size() + t];
+    std::copy_n(&seen_rows_[place * tables_.size()], tables_.size(), rows);
     return true;
   }
 
@@ -302,22 +295,23 @@ class Finder {
   }
 
   // PHRASES. From left to right, the longest entry of several words wins that the words at hand
-  // begin with. Nearly all words are sent away by the mark of two words; for the others the table
-  // is on its way from memory until all are known.
+  // begin with. Nearly all words are sent away by the mark of two words. For the others, the table
+  // is called from memory before the first of them is looked up.
   void find_phrases(size_t t) {
     const Table& table = tables_[t];
     const std::vector<Spelling>&first = spellings(t), &second = tokens_.lower();
     const bool both = table.letter_case == Case::cased_then_lower;
     likely_.resize(first.size());
     size_t n_likely = 0, end = 0;
-    auto likely = [&](const std::vector<Spelling>& words, size_t i) {
-      const uint64_t hash = followed(words[i].hash, words[i + 1]);
-      if (!may_begin(table, hash)) return false;
-      table.phrases.prefetch(hash);
-      return true;
+    auto begins = [&](const std::vector<Spelling>& words, size_t i) {
+      return may_begin(table, followed(words[i].hash, words[i + 1]));
     };
-    for (size_t i = 0; i + 1 < first.size(); ++i)
-      if (likely(first, i) || (both && likely(second, i))) likely_[n_likely++] = i;
+    for (size_t i = 0; i + 1 < first.size(); ++i) {
+      likely_[n_likely] = i;  // and overwritten, if it is not
+      n_likely += begins(first, i) || (both && begins(second, i));
+    }
+    for (size_t k = 0; k < n_likely; ++k)
+      table.phrases.prefetch(followed(first[likely_[k]].hash, first[likely_[k] + 1]));
     for (size_t k = 0; k < n_likely; ++k) {
       const size_t i = likely_[k];
       if (i < end) continue;
