@@ -20,11 +20,16 @@ class Mapper {
  public:
   using Map = std::variant<LinearMap, CodedMap>;
 
-  Mapper(const MapRows& kernel, const std::vector<Map>& maps)
-      : kernel_(kernel), maps_(maps), scratch_(maps.size()) {}
+  // The first `kept` columns of a row stay as they are, and the mapped others follow.
+  Mapper(const MapRows& kernel, const std::vector<Map>& maps, size_t kept = 0)
+      : kernel_(kernel), maps_(maps), kept_(kept), scratch_(maps.size()) {}
 
   // Maps up to block_rows rows. `first` is the number of the first one in messages.
   void apply(Strided<const float> rows, size_t n, size_t first, Strided<float> out) {
+    for (size_t i = 0; i < n; ++i)
+      std::copy_n(from_row(rows, i).data, kept_, from_row(out, i).data);
+    rows.data += kept_;
+    out.data += kept_;
     for (size_t k = 0; k < maps_.size(); ++k) {
       Strided<float> to = out;
       if (k + 1 < maps_.size()) {
@@ -80,6 +85,7 @@ class Mapper {
 
   const MapRows& kernel_;
   const std::vector<Map>& maps_;
+  size_t kept_;
   std::vector<Scratch> scratch_;
 };
 

@@ -208,8 +208,8 @@ Mapper::Map map_of(nb::handle matrix) {
                   nb::cast<size_t>(matrix.attr("shape")[1]), tiles.shape(1), tiles.shape(0)};
 }
 
-void bind_power_means(nb::list means, nb::list batches, nb::list maps, Out out, int n_threads,
-                      std::string isa) {
+void bind_power_means(nb::list means, nb::list batches, nb::list maps, size_t kept, Out out,
+                      int n_threads, std::string isa) {
   std::vector<PartArrays> arrays;
   for (size_t k = 0; k < means.size(); ++k)
     arrays.emplace_back(means[k], batches[k][0], batches[k][1]);
@@ -220,7 +220,7 @@ void bind_power_means(nb::list means, nb::list batches, nb::list maps, Out out, 
   const Kernels& kernels = kernels_named(isa);
   const Strided<float> target{out.data(), out.stride(0)};
   nb::gil_scoped_release released;
-  encode_batch(kernels.power_mean, parts, out.shape(0), Mapper(kernels.map_rows, chain),
+  encode_batch(kernels.power_mean, parts, out.shape(0), Mapper(kernels.map_rows, chain, kept),
                !chain.empty(), target, n_threads);
 }
 
@@ -358,7 +358,7 @@ NB_MODULE(_native, m) {
   m.attr("NAME") = kernels_named("").power_mean.name;
   m.def("lookup", bind_lookup, nb::arg("sentences"), nb::arg("tables"), nb::arg("splitting"),
         nb::arg("n_threads"));
-  m.def("power_means", bind_power_means, nb::arg("means"), nb::arg("batches"), nb::arg("maps"),
+  m.def("power_means", bind_power_means, nb::arg("means"), nb::arg("batches"), nb::arg("maps"), nb::arg("kept"),
         nb::arg("out"), nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("map_rows", bind_map_rows, nb::arg("rows"), nb::arg("matrix"), nb::arg("out"),
         nb::arg("n_threads"), nb::arg("isa") = "");

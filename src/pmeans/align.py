@@ -9,6 +9,9 @@ A map may be stored as float16 or int8. It is rounded when that is asked for, so
 and read back gives the same bits. Rows times int8 are a product of whole numbers, which is twice as
 fast; `docs/numerics.md` says what that moves.
 
+Parts whose space has one place for all languages, such as a taught one, need no map. They may stand
+first and stay as they are; the mapped columns of the others follow them.
+
 There is no offset: the z-norm has taken the means away, and a sentence without a known word stays
 a zero row. A map can be folded into a linear classifier's weights.
 """
@@ -16,7 +19,7 @@ a zero row. A map can be folded into a linear classifier's weights.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
 from pathlib import Path
@@ -59,32 +62,34 @@ class Alignment:
             stay as they are, and the others are mapped to its columns.
         maps: The maps; all lead to the same number of columns.
         precision: How the maps are stored; `stored_as` has rounded them to it.
+        kept: Columns at the beginning of a row that stay as they are. The maps take the others.
     """
 
     pivot: str
     maps: Mapping[str, LanguageMap]
     precision: Precision = "float32"
+    kept: int = 0
 
     @property
     def dim(self) -> int:
         """Columns of a mapped row."""
-        return next(fitted.factors[-1].shape[1] for fitted in self.maps.values())
+        return self.kept + next(fitted.factors[-1].shape[1] for fitted in self.maps.values())
 
     def apply(self, rows: Floats, lang: str) -> Floats:
         """Return the mapped rows of a language, (n, dim), from (n, n_columns).
 
         A row depends on itself alone: neither the other rows nor its place changes a bit.
         """
-        matrices = self.matrices(lang)
-        for matrix in matrices:
-            rows = kernels.map_rows(rows, matrix)
-        return rows if matrices else rows.copy()
+        mapped = rows[:, self.kept :]
+        for matrix in self.matrices(lang)[0]:
+            mapped = kernels.map_rows(mapped, matrix)
+        return np.concatenate([rows[:, : self.kept], mapped], axis=1)
 
-    def matrices(self, lang: str) -> tuple[Floats | kernels.CodedMatrix, ...]:
-        """Return what `kernels.map_rows` is to multiply rows of a language by, in this order."""
+    def matrices(self, lang: str) -> tuple[tuple[Floats | kernels.CodedMatrix, ...], int]:
+        """Return what rows of a language are multiplied by, in this order, from which column on."""
         if lang not in self._matrices:
             self._matrices[lang] = tuple(self._laid_out(factor) for factor in self.factors(lang))
-        return self._matrices[lang]
+        return self._matrices[lang], self.kept
 
     def _laid_out(self, factor: Floats) -> Floats | kernels.CodedMatrix:
         codes, scale = _stored(factor, self.precision)
@@ -100,9 +105,10 @@ class Alignment:
         From the weights of a classifier trained on mapped rows, (n_classes, dim), come those for
         rows of a language, (n_classes, n_columns). The bias stays as it is.
         """
+        mapped = weights[:, self.kept :]
         for factor in reversed(self.factors(lang)):
-            weights = weights @ factor.T
-        return weights
+            mapped = mapped @ factor.T
+        return np.concatenate([weights[:, : self.kept], mapped], axis=1)
 
     def extended(
         self, encoder: Encoder, pairs: Mapping[str, Iterable[tuple[str, str]]], pivot: str, fit: Fit
@@ -110,7 +116,7 @@ class Alignment:
         """Return an alignment with more maps; `PowerMeanEncoder.fit_alignment` says more."""
         if pivot != self.pivot:
             raise InputError(f"the pivot of this alignment is {self.pivot!r}, not {pivot!r}.")
-        fit.check(encoder.dim)
+        fit.check(encoder.dim - self.kept)
         shared = self.maps.get(self.pivot)
         if self.maps and (shared is not None) != (fit.method == "canonical"):
             raise InputError(
@@ -131,16 +137,17 @@ class Alignment:
             factor = to_canonical(each, shared.factors[0], fit.penalty)
             maps[lang] = LanguageMap((factor,), origin)
         # A map that joins others is stored as they are.
-        return Alignment(self.pivot, maps).stored_as(self.precision)
+        return replace(self, maps=maps).stored_as(self.precision)
 
     def _sums(self, encoder: Encoder, pairs: Iterable[tuple[str, str]], lang: str) -> Products:
         if lang == self.pivot:
             raise InputError(f"{lang!r} is the pivot, and cannot be aligned to itself.")
-        sums = Products(encoder.dim)
+        sums = Products(encoder.dim - self.kept)
         source = iter(pairs)
         while chunk := list(islice(source, CHUNK)):
             firsts, seconds = _sides(chunk)
-            sums.add(encoder.encode(seconds, lang=lang), encoder.encode(firsts, lang=self.pivot))
+            x = encoder.encode(seconds, lang=lang)[:, self.kept :]
+            sums.add(x, encoder.encode(firsts, lang=self.pivot)[:, self.kept :])
         return sums
 
     def check_untouched(self, langs: Iterable[str]) -> None:
@@ -157,7 +164,7 @@ class Alignment:
         for lang, fitted in self.maps.items():
             stored = [_stored(factor, precision) for factor in fitted.factors]
             maps[lang] = LanguageMap(tuple(_read(*each) for each in stored), fitted.origin)
-        return Alignment(self.pivot, maps, precision)
+        return replace(self, maps=maps, precision=precision)
 
     def save(self, path: str | Path) -> None:
         """Write the maps as one safetensors file."""
@@ -169,7 +176,10 @@ class Alignment:
                 if scale is not None:
                     tensors[f"scale.{lang}.{i}"] = scale
         origins = {f"origin.{lang}": fitted.origin for lang, fitted in self.maps.items()}
-        write_tensors(path, tensors, {"format": _FORMAT, "pivot": self.pivot, **origins})
+        metadata = {"format": _FORMAT, "pivot": self.pivot, **origins}
+        if self.kept:
+            metadata["kept"] = str(self.kept)
+        write_tensors(path, tensors, metadata)
 
     @classmethod
     def load(cls, path: str | Path, dim: int) -> Alignment:
@@ -177,6 +187,10 @@ class Alignment:
         tensors, metadata = map_tensors(path)
         if metadata.get("format") != _FORMAT or "pivot" not in metadata:
             raise FormatError(f"{path}: not an alignment.")
+        kept = metadata.get("kept", "0")
+        if not kept.isdecimal() or int(kept) >= dim:
+            raise FormatError(f"{path}: it keeps {kept!r} of {dim} columns, and maps the others.")
+        dim -= int(kept)
         types = {array.dtype.name for name, array in tensors.items() if name.startswith("map.")}
         precision = next(iter(types), "float32")
         if len(types) > 1 or precision not in get_args(Precision):
@@ -197,7 +211,7 @@ class Alignment:
         widths = {fitted.factors[-1].shape[1] for fitted in maps.values()}
         if len(widths) != 1 or (metadata["pivot"] not in maps and widths != {dim}):
             raise FormatError(f"{path}: its maps lead to different columns: {sorted(widths)}.")
-        return cls(metadata["pivot"], maps, precision)  # type: ignore[arg-type]
+        return cls(metadata["pivot"], maps, precision, int(kept))  # type: ignore[arg-type]
 
     def factors(self, lang: str) -> tuple[Floats, ...]:
         """Return the factors of a language's map; the pivot may have none."""

@@ -195,7 +195,7 @@ class PowerMeanEncoder(SentenceEncoder):
                 parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
                 rows = np.empty((len(which), self._width), dtype=np.float32)
                 found = self._find([texts[i] for i in which], code, None)
-                self._write(found, self._space_means(None), (), rows, None)
+                self._write(found, self._space_means(None), None, rows, None)
                 for moment, columns, part in zip(
                     parts, self._columns, self.recipe.parts, strict=True
                 ):
@@ -216,6 +216,7 @@ class PowerMeanEncoder(SentenceEncoder):
         method: Method = "canonical",
         penalty: float = 3000.0,
         rank: int | None = None,
+        keep: int = 0,
     ) -> PowerMeanEncoder:
         """Fit maps of several languages' rows into one space, and return an encoder that has them.
 
@@ -228,6 +229,9 @@ class PowerMeanEncoder(SentenceEncoder):
             method: ``"canonical"``, ``"ridge"``, ``"cca"`` or ``"procrustes"``.
             penalty: As in `pmeans.align_fit.Fit`.
             rank: As there; with ``"canonical"`` the number of columns.
+            keep: So many of the first parts stay as they are, because their space has one place for
+                all languages already; the mapped columns of the others follow them. A language that
+                is added is mapped as the ones before.
         """
         if self.recipe.znorm != "per_language":
             raise InputError(
@@ -236,6 +240,10 @@ class PowerMeanEncoder(SentenceEncoder):
             )
         old = self.alignment or Alignment(pivot, {})
         plain = self.replace(alignment=None)
+        if not 0 <= keep < len(self._columns):
+            raise InputError(f"keep = {keep} of {len(self._columns)} parts leaves none to map.")
+        if not old.maps:
+            old = replace(old, kept=self._columns[keep].start)
         fitted = old.extended(plain, pairs, pivot, Fit(method, penalty, rank))
         return self.replace(alignment=fitted)
 
@@ -252,8 +260,7 @@ class PowerMeanEncoder(SentenceEncoder):
             chosen = texts if whole else [texts[i] for i in which]
             found = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)
             rows = out if whole else np.empty((len(which), self.dim), dtype=np.float32)
-            maps = self.alignment.matrices(code) if self.alignment else ()
-            self._write(found, self._means(code), maps, rows, n_threads)
+            self._write(found, self._means(code), code, rows, n_threads)
             if not whole:
                 out[which] = rows
 
@@ -312,14 +319,15 @@ class PowerMeanEncoder(SentenceEncoder):
         self,
         found: Mapping[str, tuple[TokenBatch, Floats]],
         means: list[kernels.SpaceMeans],
-        maps: Sequence[Floats | kernels.CodedMatrix],
+        mapped: str | None,
         out: Floats,
         n_threads: int | None,
     ) -> None:
-        """Write the means of all parts, mapped if there are maps, (n, n_columns)."""
+        """Write the means of all parts, (n, n_columns), mapped if a language says how."""
         batches = [found[part.space] for part in self.recipe.parts]
         given = [(batch, vectors if len(vectors) else None) for batch, vectors in batches]
-        kernels.join_means(means, given, maps, out, n_threads)
+        maps, kept = self.alignment.matrices(mapped) if self.alignment and mapped else ((), 0)
+        kernels.join_means(means, given, maps, out, kept=kept, n_threads=n_threads)
 
     def language(self, lang: str | None) -> str:
         """Return the code that sentences are encoded by, or say which languages there are."""

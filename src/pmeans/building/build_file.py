@@ -65,8 +65,14 @@ class PackedPart(Part, FromFiles):
 
 @dataclass(frozen=True)
 class StoredFit(Fit):
-    """How maps are fitted, and as which numbers they are stored."""
+    """How maps are fitted, and as which numbers they are stored.
 
+    Attributes:
+        keep: So many of the first parts stay as they are.
+        precision: How the maps are stored.
+    """
+
+    keep: int = 0
     precision: Precision = "float32"
 
 
@@ -143,7 +149,12 @@ class Build(FromFiles):
             parts.append(Part(space.name, part.powers, phrases=part.phrases))
         recipe = Recipe(tuple(parts), self.name, self.tokenizer, self.root, "per_language")
         progress(len(self.parts) / (len(self.parts) + 1), "fitting")
-        encoder = fit_on_pairs(PowerMeanEncoder(recipe, spaces), self.texts, self.align)
+        encoder = fit_on_pairs(
+            PowerMeanEncoder(recipe, spaces),
+            self.texts,
+            self.align,
+            keep=self.align.keep if self.align else 0,
+        )
         encoder = encoder.replace(translations=carried(self.translations))
         if self.align is None or encoder.alignment is None:
             return encoder
@@ -192,7 +203,11 @@ class Build(FromFiles):
 
 
 def fit_on_pairs(
-    encoder: PowerMeanEncoder, files: Sequence[PairFile], align: Fit | None = None
+    encoder: PowerMeanEncoder,
+    files: Sequence[PairFile],
+    align: Fit | None = None,
+    *,
+    keep: int = 0,
 ) -> PowerMeanEncoder:
     """Fit the z-norm of every language, and the maps into one space.
 
@@ -202,6 +217,7 @@ def fit_on_pairs(
         encoder: With a z-norm per language that is not fitted yet.
         files: Their training pairs are used. All have the same first language, the pivot.
         align: How the languages are mapped; None leaves them as they are.
+        keep: So many of the first parts are not mapped.
     """
     pivot = _pivot(files)
     pairs = {file.second: file.read()["train"] for file in files}
@@ -213,7 +229,12 @@ def fit_on_pairs(
         return encoder
     sides = {lang: ((pair.first, pair.second) for pair in found) for lang, found in pairs.items()}
     return encoder.fit_alignment(
-        sides, pivot=pivot, method=align.method, penalty=align.penalty, rank=align.rank
+        sides,
+        pivot=pivot,
+        method=align.method,
+        penalty=align.penalty,
+        rank=align.rank,
+        keep=keep,
     )
 
 

@@ -168,7 +168,9 @@ class NewLanguage:
     def _as_pivot(self, alignment: Alignment) -> Alignment:
         """Give the language the pivot's map, or the identity where the pivot has none."""
         pivot = alignment.maps.get(self.pivot)
-        factors = pivot.factors if pivot else (np.eye(alignment.dim, dtype=np.float32),)
+        factors = (
+            pivot.factors if pivot else (np.eye(alignment.dim - alignment.kept, dtype=np.float32),)
+        )
         fitted = LanguageMap(factors, f"as {self.pivot}, whose vectors its words are made of")
         return replace(alignment, maps={**alignment.maps, self.lang: fitted})
 

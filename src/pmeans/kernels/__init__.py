@@ -156,7 +156,7 @@ def power_means(
     means = SpaceMeans(matrix, tuple(powers), root, scale, shift, factor)
     if out is None:
         out = empty_rows(len(batch), means.width)
-    return join_means([means], [(batch, composed)], (), out, n_threads)
+    return join_means([means], [(batch, composed)], (), out, n_threads=n_threads)
 
 
 def join_means(
@@ -164,6 +164,8 @@ def join_means(
     batches: Sequence[tuple[TokenBatch, Floats | None]],
     maps: Sequence[Floats | CodedMatrix],
     out: Floats,
+    *,
+    kept: int = 0,
     n_threads: int | None = None,
 ) -> Floats:
     """Write the means of several spaces side by side, or what maps make of them.
@@ -174,15 +176,17 @@ def join_means(
             as in `power_means`, if there are any.
         maps: Matrices as in `map_rows`. Rows are multiplied by one after the other.
         out: Where to write, (n_sentences, n_columns) float32.
+        kept: So many of the first columns are not mapped: they stay, and what the maps make of the
+            others follows them.
         n_threads: Threads to use.
     """
-    width = sum(each.width for each in means)
+    width = sum(each.width for each in means) - kept
     chain = [_checked_map(matrix) for matrix in maps]
     for matrix in chain:
         if matrix.shape[0] != width:
             raise InputError(f"a map of {matrix.shape[0]} columns does not fit rows of {width}.")
         width = matrix.shape[1]
-    _check_out(out, (len(batches[0][0]), width))
+    _check_out(out, (len(batches[0][0]), kept + width))
     for each, (batch, composed) in zip(means, batches, strict=True):
         dim = each.matrix.shape[1]
         if len(batch) != len(out):
@@ -190,7 +194,9 @@ def join_means(
         if composed is not None and (composed.ndim != 2 or composed.shape[1] != dim):
             raise InputError(f"composed vectors are {composed.shape}, expected (n, {dim}).")
     try:
-        core.power_means(list(means), list(batches), chain, out, _threads(n_threads, len(out)))
+        core.power_means(
+            list(means), list(batches), chain, kept, out, _threads(n_threads, len(out))
+        )
     except ValueError as error:  # the core has looked through the batch
         raise InputError(str(error)) from error
     return out

@@ -74,6 +74,7 @@ def power_means(
     means: Sequence[SpaceMeans],
     batches: Sequence[tuple[TokenBatch, Floats | None]],
     maps: Sequence[Floats | CodedMatrix],
+    kept: int,
     out: Floats,
     n_threads: int,
 ) -> None:
@@ -85,6 +86,9 @@ def power_means(
         parts = np.split(rows, np.cumsum(widths)[:-1], axis=1)
         for each, (batch, composed), part in zip(means, batches, parts, strict=True):
             _write_means(each, batch, composed, start, part)
+        if maps:
+            target[:, :kept] = rows[:, :kept]
+            rows, target = rows[:, kept:], target[:, kept:]
         for k, matrix in enumerate(maps, start=1):
             shape = len(target), matrix.shape[1]
             mapped = target if k == len(maps) else np.empty(shape, np.float32)

@@ -377,11 +377,9 @@ class TransferClassifier:
         The weights are its last map, or its only one, if folding the others in is less work.
         """
         encoder, (weights, bias) = self.encoder, self.weights_for(lang)
-        maps: tuple[Floats, ...] = ()
-        if encoder.alignment and len(weights) <= encoder.dim:
-            weights = encoder.alignment.fold(weights, lang)
-        elif encoder.alignment:
-            maps = encoder.alignment.factors(lang)
+        maps = encoder.alignment.factors(lang) if encoder.alignment else ()
+        if encoder.alignment and (encoder.alignment.kept or len(weights) <= encoder.dim):
+            weights, maps = encoder.alignment.fold(weights, lang), ()
         decisions = LanguageMap((*maps, np.ascontiguousarray(weights.T)), "a classifier's weights")
         return encoder.replace(alignment=Alignment(lang, {lang: decisions})), bias
 
