@@ -94,7 +94,7 @@ def test_every_instruction_set_gives_the_same_bits(isa, case):
     means = kernels.SpaceMeans(matrix, powers, scale=scale)
     best, other = (np.empty((1, 5 * matrix.shape[1]), np.float32) for _ in range(2))
     for out, name in ((best, ""), (other, isa)):
-        kernels.core.power_means([means], [(batch, None)], [], out, 1, name)
+        kernels.core.power_means([means], [(batch, None)], [], 0, out, 1, name)
     np.testing.assert_array_equal(best, other)
 
 

@@ -149,7 +149,8 @@ def two_parts(n_threads, *maps):
     for matrix in maps:
         rows = kernels.map_rows(rows, matrix)
     out = np.empty_like(rows)
-    return kernels.join_means(means, [(b, None) for b in batches], maps, out, n_threads), rows
+    given = [(b, None) for b in batches]
+    return kernels.join_means(means, given, maps, out, n_threads=n_threads), rows
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

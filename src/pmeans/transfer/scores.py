@@ -18,8 +18,8 @@ from pmeans.types import Array, Ints
 UNSURE = "(unsure)"
 """Name of the last column of a confusion matrix."""
 
-MANY = 0.2
-"""Share of unknown words from which a warning is due: one word in five."""
+MANY = 0.3
+"""Share of unknown words, over all word spaces, from which a warning is due."""
 
 
 class UnknownWordsWarning(UserWarning):
