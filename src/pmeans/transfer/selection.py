@@ -4,7 +4,8 @@
    they are encoded, or each divided by its deviation over the training rows) are chosen by ridge
    regression, which tries all penalties at the price of one. Where an alignment leads to
    canonical directions, a column has no power: these come sorted by how well the languages agree
-   in them, each shrunk by that, and it is the first of them that are kept.
+   in them, each shrunk by that, and it is the first of them that are kept. Columns before them
+   that no map changes are kept in any case, also alone.
 2. The penalty is then chosen for the classifier itself, from strong to weak, each starting where
    the one before ended, until the score has fallen twice.
 
@@ -162,8 +163,9 @@ def _columns(encoder: PowerMeanEncoder) -> list[tuple[tuple[float, ...] | None, 
     """List which columns are tried, and the powers they are of: all, then fewer and fewer."""
     aligned = encoder.alignment
     if aligned is not None and aligned.pivot in aligned.maps:  # canonical directions
-        numbers = dict.fromkeys(max(1, encoder.dim // n) for n in (1, 2, 4))
-        return [(None, np.arange(n)) for n in numbers]
+        mapped = encoder.dim - aligned.kept
+        numbers = [*(max(1, mapped // n) for n in (1, 2, 4)), *([0] if aligned.kept else [])]
+        return [(None, np.arange(aligned.kept + n)) for n in dict.fromkeys(numbers)]
     parts = encoder.recipe.parts
     of_column = np.concatenate(
         [np.repeat(part.powers, encoder.spaces[part.space].dim) for part in parts]
