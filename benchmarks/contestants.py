@@ -65,6 +65,7 @@ def model_before(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
     encoder = load()
     plain = encoder.replace(alignment=None)
     (factor,) = encoder.alignment.maps["de"].factors
+    kept = encoder.alignment.kept
     block = np.zeros((32, len(factor)), np.float32)
 
     def encode(sentences: list[str]) -> Array:
@@ -73,10 +74,12 @@ def model_before(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
             rows = plain.encode(sentences[begin : begin + 4096], lang="de", n_threads=n_threads)
             for start in range(0, len(rows), 32):
                 some = rows[start : start + 32]
-                block[: len(some)] = some
+                block[: len(some)] = some[:, kept:]
                 product = block @ factor
                 assert np.isfinite(product).all(axis=1).all()
-                out[begin + start :][: len(some)] = product[: len(some)]
+                mapped = out[begin + start :][: len(some)]
+                mapped[:, :kept] = some[:, :kept]
+                mapped[:, kept:] = product[: len(some)]
         return out
 
     return encode
