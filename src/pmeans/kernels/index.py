@@ -4,7 +4,7 @@ The table is laid out once, when a space is made, and never changes, so it needs
 in the native core: NumPy makes it, and both cores only look words up.
 
 - **hash**: 64 bits over the UTF-8 bytes, eight at a time, little-endian, the last block
-  filled with zeros (`hash_words`; `native/lookup.hpp` has the same five lines).
+  filled with zeros (`hash_words`; `native/word_table.hpp` has the same five lines).
 - **home**: the hash's top ``bits`` bits, where ``2**bits`` is at least twice the words.
 - **slot**: two numbers. The first is the word's first eight bytes. The second is ``low 24 bits
   of the hash << 40 | min(length, 255) << 32 | word number``; all ones is empty. A word of up to
