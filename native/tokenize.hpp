@@ -4,17 +4,21 @@
 // width, so no string is encoded or copied first. `kernels/splitting.py` is the specification,
 // and tests hold the two equal.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "unicode_table.hpp"
 
 namespace pmeans {
 
-enum class Splitting { whitespace, words, words_english, words_elision };
+enum class Splitting { whitespace, words, words_english, words_elision, words_portuguese };
 enum class Kind : uint32_t { other, space, word, mark };
 
 inline uint32_t properties(uint32_t c) {
@@ -73,8 +77,29 @@ uint32_t lower_sigma(const Char* s, size_t n, size_t i) {
   return before && !after ? 0x3C2 : 0x3C3;
 }
 
+// The character that a character and a mark are when composed, or 0.
+inline uint32_t compose(uint32_t first, uint32_t mark) {
+  const uint64_t pair = uint64_t{first} << 21 | mark;
+  const auto* const found = std::lower_bound(std::begin(composed_pair), std::end(composed_pair), pair);
+  return found != std::end(composed_pair) && *found == pair ? composed[found - composed_pair] : 0;
+}
+
+template <class Char>
+std::vector<uint32_t> composed_word(const Char* s, size_t n) {
+  std::vector<uint32_t> word;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t c = joiner(s[i]) ? joiner(s[i]) : s[i];
+    const uint32_t both = word.empty() ? 0 : compose(word.back(), c);
+    if (both)
+      word.back() = both;
+    else
+      word.push_back(c);
+  }
+  return word;
+}
+
 // Writes the token s[0:n] as UTF-8, at most 4 n bytes, and returns how many. `word` tokens have
-// their joiners normalised.
+// their joiners normalised and their marks composed.
 template <class Char>
 size_t spell(const Char* s, size_t n, bool lower, bool word, uint8_t* out) {
   uint8_t* const start = out;
@@ -84,8 +109,13 @@ size_t spell(const Char* s, size_t n, bool lower, bool word, uint8_t* out) {
       *out++ = static_cast<uint8_t>(lower && c - 'A' < 26u ? c | 0x20 : c);
       continue;
     }
-    if (word)
+    if (word) {
       if (const uint32_t plain = joiner(c)) c = plain;
+      if (sizeof(Char) > 1 && i > 0 && kind(c) == Kind::mark && compose(s[i - 1], c)) {
+        const std::vector<uint32_t> whole = composed_word(s, n);
+        return spell(whole.data(), whole.size(), lower, false, start);
+      }
+    }
     if (lower) {
       if (c == 0x3A3) {
         c = lower_sigma(s, n, i);
@@ -162,15 +192,32 @@ bool ends_with(const Char* s, size_t n, std::string_view suffix) {
   return true;
 }
 
+// What is split off the end of a word.
+inline std::span<const std::string_view> endings(Splitting splitting) {
+  static constexpr std::string_view english[] = {"n't", "'s", "'m", "'d", "'re", "'ve", "'ll"};
+  static constexpr std::string_view portuguese[] = {
+      "-me", "-te", "-se", "-lhe", "-lhes", "-nos", "-vos", "-o",  "-a",
+      "-os", "-as", "-lo", "-la",  "-los",  "-las", "-no",  "-na", "-nas"};
+  if (splitting == Splitting::words_english) return english;
+  if (splitting == Splitting::words_portuguese) return portuguese;
+  return {};
+}
+
 template <class Char, class Emit>
 void emit_word(const Char* s, size_t begin, size_t end, Splitting splitting, Emit&& emit) {
-  bool apostrophe = false;
-  for (size_t i = begin; i < end; ++i) apostrophe |= joiner(s[i]) == '\'';
-  if (apostrophe && splitting == Splitting::words_english) {
-    for (std::string_view clitic : {"n't", "'s", "'m", "'d", "'re", "'ve", "'ll"})
-      if (ends_with(s + begin, end - begin, clitic)) {
-        emit(begin, end - clitic.size(), true);
-        emit(end - clitic.size(), end, true);
+  auto has = [&](auto... marks) {
+    bool found = false;
+    for (size_t i = begin; i < end; ++i) found |= ((uint32_t{s[i]} == marks) || ...);
+    return found;
+  };
+  const bool joined = splitting == Splitting::words_portuguese
+                          ? has(uint32_t{'-'}, 0x2010u, 0x2011u)
+                          : has(uint32_t{'\''}, 0x2019u);
+  if (joined) {
+    for (std::string_view ending : endings(splitting))
+      if (ends_with(s + begin, end - begin, ending)) {
+        emit(begin, end - ending.size(), true);
+        emit(end - ending.size(), end, true);
         return;
       }
   }
@@ -178,7 +225,7 @@ void emit_word(const Char* s, size_t begin, size_t end, Splitting splitting, Emi
   const bool whole = end - begin == unsplit.size() && begin < end &&
                      (s[begin] == 'a' || s[begin] == 'A') &&
                      ends_with(s + begin, end - begin, unsplit.substr(1));
-  if (apostrophe && splitting == Splitting::words_elision && !whole) {
+  if (joined && splitting == Splitting::words_elision && !whole) {
     for (size_t i = begin; i < end; ++i)
       if (joiner(s[i]) == '\'') {
         emit(begin, i + 1, true);

@@ -7,7 +7,8 @@ agree on what is a space, a letter or a lower-case form. One 32-bit entry a char
     bits 21-22  0 other, 1 white space, 2 word (letter, number, underscore), 3 mark or format
     bit  23     has case        bit 24  is skipped when the context of a final sigma is sought
 
-Both stages of the table follow the usual scheme: 256 characters a page, equal pages shared.
+Both stages of the table follow the usual scheme: 256 characters a page, equal pages shared. After
+them, in order, every pair of a character and a mark that is one character as well, and that one.
 """
 
 import sys
@@ -37,6 +38,19 @@ def entry(code: int) -> int:
     return (ord(lowered) - code) % 2**21 | kind << 21 | cased << 23 | skipped << 24
 
 
+def compositions() -> dict[int, int]:
+    """Return ``first << 21 | mark`` and the character that the two are when composed."""
+    found = {}
+    for code in range(sys.maxunicode + 1):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            first, mark = (int(part, 16) for part in parts)
+            same = unicodedata.normalize("NFC", chr(first) + chr(mark)) == chr(code)
+            if same and entry(mark) >> 21 & 3 == 3:
+                found[first << 21 | mark] = code
+    return found
+
+
 def main(target: str) -> None:
     pages: dict[tuple[int, ...], int] = {}
     index = [
@@ -53,6 +67,11 @@ def main(target: str) -> None:
         file.write("};\ninline constexpr uint32_t unicode_entry[] = {\n")
         for page in pages:
             file.write(",".join(map(str, page)) + ",\n")
+        pairs = sorted(compositions().items())
+        file.write("};\ninline constexpr uint64_t composed_pair[] = {")
+        file.write(",".join(str(pair) for pair, _ in pairs))
+        file.write("};\ninline constexpr uint32_t composed[] = {")
+        file.write(",".join(str(code) for _, code in pairs))
         file.write("};\n}  // namespace pmeans\n")
     assert len(pages) <= 256, len(pages)
 

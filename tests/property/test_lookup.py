@@ -13,7 +13,12 @@ from pmeans.kernels import Splitting, index, split
 
 # Characters that cutting and lower-casing trip over, and ordinary ones in between.
 TRICKY = "Σςσİıßẞäöé'’-‐.,0١_ \t\n\x1c\x85\xa0\u2028\u3000\u200d\ufe0f\u0301😀𝔘ǅABCabczZ"
-TEXT = st.text(st.sampled_from(TRICKY) | st.characters(), max_size=40)
+TRICKY += "\u0323\u0302\u212b"
+# Whole endings as well, which characters alone would seldom make up.
+TEXT = st.lists(
+    st.sampled_from(TRICKY) | st.characters() | st.sampled_from(["n't", "’s", "-lhes", "‐o", "d'"]),
+    max_size=40,
+).map("".join)
 
 
 def tokens_of(sentence: str, splitting: Splitting, case: str) -> list[str]:
@@ -53,6 +58,22 @@ def test_letters_and_marks_are_those_of_the_unicode_database():
     text = "".join(f"\n{chr(c)}a" for c in range(sys.maxunicode + 1))
     assert tokens_of(text, Splitting.WORDS, "cased") == split(text, Splitting.WORDS)
     assert unicodedata.unidata_version  # the one that both were built with
+
+
+def test_every_character_is_composed_of_its_letter_and_marks():
+    composed = [c for c in map(chr, range(sys.maxunicode + 1)) if _has_marks(c)]
+    apart = " ".join(unicodedata.normalize("NFD", f"a{c}b") for c in composed)
+    assert len(composed) > 800
+    assert split(apart, Splitting.WORDS) == [f"a{c}b" for c in composed]
+    assert tokens_of(apart, Splitting.WORDS, "cased") == split(apart, Splitting.WORDS)
+
+
+def _has_marks(c: str) -> bool:
+    """Whether a letter is composed, in Unicode's preferred spelling, of a letter and marks."""
+    apart = unicodedata.normalize("NFD", c)
+    marks = all(unicodedata.category(mark)[0] == "M" for mark in apart[1:])
+    same = unicodedata.normalize("NFC", c) == c
+    return len(apart) > 1 and marks and same and unicodedata.category(c)[0] == "L"
 
 
 @settings(max_examples=200)

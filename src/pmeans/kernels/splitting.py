@@ -7,9 +7,11 @@ The ``WORDS`` ways are for raw text:
   of them stays inside, and so do ``.`` and ``,`` between two digits (``3.5``, ``1,000``);
 - every other character that is not white space is a token of its own, with the marks and
   invisible format characters that follow it (an emoji and its modifiers);
-- typographic apostrophes and hyphens inside words become ``'`` and ``-``, the spelling that
-  word spaces have;
+- typographic apostrophes and hyphens inside words become ``'`` and ``-``, and a letter with its
+  mark after it becomes the one character that the two are (``e`` and U+0301 are ``é``): the
+  spelling that word spaces have;
 - ``WORDS_ENGLISH`` then splits clitics off as the Penn Treebank does (``do n't``, ``it 's``),
+  ``WORDS_PORTUGUESE`` pronouns (``disse -me``, but ``guarda-chuva``),
   ``WORDS_ELISION`` cuts after an apostrophe (``l' homme``, but ``aujourd'hui``).
 
 Nothing is lower-cased here: that is the word space's affair.
@@ -21,7 +23,6 @@ import enum
 import unicodedata
 from functools import lru_cache
 
-ENGLISH_CLITICS = ("n't", "'s", "'m", "'d", "'re", "'ve", "'ll")
 UNSPLIT_ELISIONS = ("aujourd'hui",)
 _JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
 _DIGITS = frozenset("0123456789")
@@ -34,6 +35,17 @@ class Splitting(enum.IntEnum):
     WORDS = 1
     WORDS_ENGLISH = 2
     WORDS_ELISION = 3
+    WORDS_PORTUGUESE = 4
+
+
+ENDINGS = {
+    Splitting.WORDS_ENGLISH: ("n't", "'s", "'m", "'d", "'re", "'ve", "'ll"),
+    Splitting.WORDS_PORTUGUESE: (
+        "-me", "-te", "-se", "-lhe", "-lhes", "-nos", "-vos", "-o", "-a",
+        "-os", "-as", "-lo", "-la", "-los", "-las", "-no", "-na", "-nas",
+    ),
+}  # fmt: skip
+"""What is split off the end of a word."""
 
 
 @lru_cache(maxsize=65536)
@@ -67,7 +79,7 @@ def split(text: str, splitting: Splitting) -> list[str]:
                 kind(text[end]) in ("word", "mark") or _joins(text[end - 1 : end + 2])
             ):
                 end += 1
-            spelled = "".join(_JOINERS.get(c, c) for c in text[i:end])
+            spelled = _composed("".join(_JOINERS.get(c, c) for c in text[i:end]))
             tokens.extend(_clitics(spelled, splitting))
         i = end
     return tokens
@@ -82,14 +94,26 @@ def _joins(three: str) -> bool:
     )
 
 
+def _composed(word: str) -> str:
+    """Compose letters and marks, each with the one right before it, as Unicode's NFC does."""
+    if word.isascii():
+        return word
+    composed = [word[0]]
+    for c in word[1:]:
+        one = unicodedata.normalize("NFC", composed[-1] + c) if kind(c) == "mark" else ""
+        pair = f"{ord(composed[-1]):04X} {ord(c):04X}"
+        if len(one) == 1 and unicodedata.decomposition(one) == pair:
+            composed[-1] = one
+        else:
+            composed.append(c)
+    return "".join(composed)
+
+
 def _clitics(word: str, splitting: Splitting) -> list[str]:
-    if "'" not in word:
-        return [word]
     folded = "".join(c.lower() if c.isascii() else c for c in word)
-    if splitting == Splitting.WORDS_ENGLISH:
-        for clitic in ENGLISH_CLITICS:
-            if folded.endswith(clitic) and len(word) > len(clitic):
-                return [word[: -len(clitic)], word[-len(clitic) :]]
+    for ending in ENDINGS.get(splitting, ()):
+        if folded.endswith(ending) and len(word) > len(ending):
+            return [word[: -len(ending)], word[-len(ending) :]]
     if splitting == Splitting.WORDS_ELISION and folded not in UNSPLIT_ELISIONS:
         pieces = word.split("'")
         return [piece + "'" for piece in pieces[:-1]] + pieces[-1:]

@@ -23,7 +23,7 @@ Lexica = Mapping[str, Mapping[str, Sequence[str]]]
 """By language and word: the word's translations, each of one word or several."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+")
-_APART = re.compile(r" (?=n't\b|'\w)|(?<=\w') ")
+_APART = re.compile(r" (?=n't\b|['-]\w)|(?<=\w') ")
 _LOOKED_AT = 1000
 
 
