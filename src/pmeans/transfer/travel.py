@@ -1,21 +1,24 @@
 """Calibration for languages that there are no labels of, by translations of general text.
 
-A translation is not encoded quite as its original is, so the decisions about it differ: they are
-its original's plus a shift. Decisions that are blurred like this are right less often, at the same
-confidence. How much they are blurred is seen on general text, and what it does to confidence is
-seen on the training rows, whose labels are known:
+A translation is not encoded quite as its original is, so the decisions about it differ. Decisions
+that are blurred like this are right less often, at the same confidence. How much they are blurred
+is seen on general text, and what it does to confidence is seen on the training rows, whose labels
+are known:
 
 1. Pairs of the model (`pmeans.translations`) are joined until they are as long as a training text,
-   because the shift of a long text is smaller.
-2. Their shifts, less the mean shift, are added to decisions on held-out training rows.
+   because decisions about a long text are blurred less.
+2. The decision about a translation is taken as a multiple of the one about its original, plus what
+   is left. Decisions on held-out training rows are multiplied and have such rests added. The rests
+   of other texts must not be differences of both decisions: these have the blur of the original
+   in them, which the training rows have already.
 3. The result is calibrated as the decisions themselves were. It never makes a language surer than
    the one of training.
 
 Of what language the training rows are does not matter: how it is blurred itself is in their
 decisions. The pivot is left alone, as the language that all translations are compared with.
 
-What counts is the difference between the two decisions about a pair, not the decisions, so the
-text need not be of the task's kind. ``results/README.md`` has numbers, also of what else was tried.
+What counts is how the two decisions about a pair go together, not the decisions, so the text need
+not be of the task's kind. ``results/README.md`` has numbers, also of what else was tried.
 """
 
 from __future__ import annotations
@@ -77,20 +80,20 @@ def calibrations(
         # An encoder may have lost a language, or its z-norm, since it was built.
         with contextlib.suppress(LanguageError):
             if lang not in trained and len(pairs) >= FEWEST:
-                shifts = _shifts(plain, linear, (told.pivot, lang), pairs, words, rng)
-                found[lang] = _no_surer(calibration(decisions + shifts, y))
+                sides = _decided(plain, linear, (told.pivot, lang), pairs, words, rng)
+                found[lang] = _no_surer(calibration(_translated(decisions, *sides), y))
     return found
 
 
-def _shifts(
+def _decided(
     encoder: PowerMeanEncoder,
     linear: Linear,
     langs: tuple[str, str],
     pairs: Sequence[tuple[str, str]],
     words: Ints,
     rng: np.random.Generator,
-) -> Floats:
-    """Return what translating adds to decisions about texts of so many words, (n, n_classes)."""
+) -> tuple[Floats, Floats]:
+    """Decide about joined pairs of so many words, in both languages, each (n, n_classes)."""
     lengths = encoder.coverage([first for first, _ in pairs], lang=langs[0]).tokens
     shuffled = _shuffled(len(pairs), rng)
     joined = []
@@ -99,12 +102,23 @@ def _shifts(
         while (n := n - int(lengths[taken[-1]])) > 0 and len(taken) < len(pairs):
             taken.append(next(shuffled))
         joined.append([" ".join(side) for side in zip(*(pairs[i] for i in taken), strict=True)])
-    firsts, seconds = (
+    first, second = (
         linear.decide(encoder.encode_rows(list(texts), lang=lang))
         for lang, texts in zip(langs, zip(*joined, strict=True), strict=True)
     )
-    shift = seconds - firsts
-    return np.asarray(shift - shift.mean(axis=0), dtype=np.float32)
+    return first, second
+
+
+def _translated(decisions: Floats, first: Floats, second: Floats) -> Floats:
+    """Return decisions as they would be about translations, (n, n_classes).
+
+    The second decision about a pair is a multiple of the first, class by class, and what is left:
+    both are taken from the pairs.
+    """
+    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    spread = (first * first).sum(axis=0)
+    slope = (first * second).sum(axis=0) / np.where(spread > 0, spread, 1)
+    return np.asarray(slope * decisions + (second - slope * first), dtype=np.float32)
 
 
 def _shuffled(n: int, rng: np.random.Generator) -> Iterator[int]:

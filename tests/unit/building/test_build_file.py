@@ -144,6 +144,16 @@ def test_the_card_has_what_was_written_and_what_was_built(folder):
     assert "| by hand | CC0 | everything |" in card
 
 
+def test_all_files_of_a_language_are_fitted_on_together(folder):
+    text = BUILD[BUILD.index("[[texts]]") : BUILD.index("[align]")]
+    (folder / "more.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS[2:]))
+    (folder / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS[:2]))
+    apart = made(folder, change=lambda b: b.replace(text, text + text.replace("pairs", "more")))
+    (folder / "small.toml").write_text(BUILD)
+    (folder / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
+    assert apart.fingerprint() == made(folder).fingerprint()
+
+
 def test_two_parts_may_share_a_packed_space(folder):
     part = BUILD[BUILD.index("[[parts]]") : BUILD.index("[[texts]]")]
     more = part.replace("[1, inf]", "[-inf]")
@@ -158,11 +168,6 @@ def test_two_parts_may_share_a_packed_space(folder):
         ('"ridge"', '"svd"', "'svd' is not one of 'canonical', 'ridge'"),
         ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
         ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),
-        (
-            "[[texts]]",
-            '[[texts]]\npath = "pairs.tsv"\nfirst = "en"\nsecond = "de"\n[[texts]]',
-            "put all pairs of a language into one file",
-        ),
         (
             "[[texts]]",
             '[[parts]]\nspace = "./toy.safetensors"\nwords = 1\n[[texts]]',

@@ -103,11 +103,25 @@ def test_a_shift_that_all_translations_share_is_no_blur(encoder, classifier):
     linear = classifier.fitted.linear_for("en")
     moved = encoder.replace(spaces={"odds": raised(encoder.spaces["odds"], "de", 5)})
     one, other = (
-        travel._shifts(each, linear, ("en", "de"), pairs("de"), np.ones(200, int),
-                       np.random.default_rng(0))
+        travel._decided(each, linear, ("en", "de"), pairs("de"), np.ones(200, int),
+                        np.random.default_rng(0))
         for each in (encoder, moved)
     )  # fmt: skip
-    np.testing.assert_allclose(one, other, atol=1e-4)  # float32, of numbers up to 20
+    decisions = one[0]
+    np.testing.assert_allclose(
+        travel._translated(decisions, *one),
+        travel._translated(decisions, *other),
+        atol=1e-4,  # float32, of numbers up to 20
+    )
+
+
+def test_the_blur_of_the_original_is_not_added_to_rows_that_have_it():
+    rng = np.random.default_rng(0)
+    meant = 2 * rng.standard_normal((20_000, 1))
+    first, second = (meant + rng.standard_normal(meant.shape) for _ in range(2))
+    rows = 2 * rng.standard_normal(meant.shape) + rng.standard_normal(meant.shape)
+    # 2 %: of 20,000 draws the deviation is known to half a per cent.
+    assert travel._translated(rows, first, second).std() == pytest.approx(second.std(), rel=0.02)
 
 
 def test_no_language_is_surer_than_the_one_of_training():
@@ -136,13 +150,14 @@ def test_a_language_that_is_not_the_pivot_may_be_the_one_of_training(encoder):
     assert abs(overconfidence(german, "fr")) < abs(overconfidence(alone, "fr"))
 
 
-def test_longer_texts_are_shifted_less(encoder, classifier):
+def test_decisions_about_longer_texts_differ_less(encoder, classifier):
     linear = classifier.fitted.linear_for("en")
-    short, long = (
-        travel._shifts(encoder, linear, ("en", "de"), pairs("de"), np.full(500, n),
-                       np.random.default_rng(0)).std()
+    decided = [
+        travel._decided(encoder, linear, ("en", "de"), pairs("de"), np.full(500, n),
+                        np.random.default_rng(0))
         for n in (1, 25)
-    )  # fmt: skip
+    ]  # fmt: skip
+    short, long = ((second - first).std() for first, second in decided)
     assert long == pytest.approx(short / 5, rel=0.2)  # as of a mean of 25; 80 times 25 are all
 
 
