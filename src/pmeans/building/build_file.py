@@ -106,12 +106,6 @@ class Build(FromFiles):
     def __post_init__(self) -> None:
         if not self.texts:
             raise ConfigError(f"build {self.name!r} has no texts to fit the z-norm on.")
-        seconds = [file.second for file in self.texts]
-        if len(set(seconds)) < len(seconds):
-            raise ConfigError(
-                f"the second languages of the texts are {', '.join(seconds)}: put all pairs of a "
-                "language into one file."
-            )
 
     @classmethod
     def from_toml(cls, path: str | Path, data: str | Path | None = None) -> Build:
@@ -220,7 +214,9 @@ def fit_on_pairs(
         keep: So many of the first parts are not mapped.
     """
     pivot = _pivot(files)
-    pairs = {file.second: file.read()["train"] for file in files}
+    pairs: dict[str, list[Pair]] = defaultdict(list)
+    for file in files:
+        pairs[file.second] += file.read()["train"]
     firsts = [pair.first for found in pairs.values() for pair in found]
     encoder = encoder.fit_znorm(firsts, lang=pivot)
     for lang, found in pairs.items():
