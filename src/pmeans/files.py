@@ -1,4 +1,4 @@
-"""Files written whole or not at all, files for one process alone, and packages that may be absent.
+"""Files whole or not at all, with checksums, or for one process alone; packages that may be absent.
 
 The bytes go to a temporary name beside the target and are renamed over it when they are
 complete and on disk. A full disk, an error or a kill leaves the old file, or the old folder, as
@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmeans.errors import InputError, StorageError
+
+CHECKSUMS = "SHA256SUMS"
+"""The file beside others that has their hashes, as `sha256sum --check` reads it."""
 
 
 @contextlib.contextmanager
@@ -123,6 +126,31 @@ def size(n_bytes: int) -> str:
         if n_bytes >= factor:
             return f"{n_bytes / factor:.1f} {unit}"
     return f"{n_bytes} bytes"
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Return the number of bytes of each file in a folder, by its path within it, sorted."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+
+
+def write_checksums(folder: Path) -> None:
+    """Write the hashes of all files in a folder to a file beside them."""
+    listed = "".join(f"{digest}  {name}\n" for name, digest in _hashes(folder).items())
+    (folder / CHECKSUMS).write_text(listed, encoding="utf-8")
+
+
+def altered(folder: Path) -> list[str]:
+    """Return the files that `write_checksums` found otherwise: changed, missing, or added."""
+    with reading(folder / CHECKSUMS):
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    found = _hashes(folder)
+    return sorted(name for name in {*listed, *found} if listed.get(name) != found.get(name))
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {name: sha256(folder / name) for name in sizes(folder) if name != CHECKSUMS}
 
 
 def locked(path: Path) -> IO[bytes] | None:

@@ -25,7 +25,7 @@ from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
-from pmeans.files import sha256
+from pmeans.files import sizes, write_checksums
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
@@ -38,7 +38,7 @@ from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
 from pmeans.translations import Translations
 from pmeans.types import Progress, Root, Tokenizer
 
-CARD, CHECKSUMS = "MODEL.md", "SHA256SUMS"
+CARD = "MODEL.md"
 TRANSLATIONS = 1000
 """Pairs of a file that a model carries, unless the file says how many."""
 _SHORTEST, _LONGEST = 4, 40
@@ -170,14 +170,12 @@ class Build(FromFiles):
             graph.make(spaces, progress=within(progress, 0, 2))
             encoder = plan.encoder(within(progress, 1, 2))
             models.write(encoder, new)
-            rendered = render(encoder, written, self.materials, _sizes(new))
+            rendered = render(encoder, written, self.materials, sizes(new))
             (new / CARD).write_text(rendered, encoding="utf-8")
-            # As `sha256sum --check` reads it.
-            listed = "".join(f"{sha256(new / name)}  {name}\n" for name in _sizes(new))
-            (new / CHECKSUMS).write_text(listed, encoding="utf-8")
-            sizes = _sizes(new)
+            write_checksums(new)
+            found = sizes(new)
         progress(1.0, "done")
-        return sizes
+        return found
 
     def _packed(
         self, space: WordSpace, part: PackedPart, sentences: Mapping[str, list[str]]
@@ -262,11 +260,6 @@ def _pivot(files: Sequence[PairFile]) -> str:
             f"all files of pairs must have the same first language: {files[0].path} has {pivot!r}."
         )
     return pivot
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
 def _read(path: str) -> str:
