@@ -8,6 +8,7 @@ default; a value of the wrong type says which type was expected. Nested dataclas
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 import types
 import typing
@@ -28,6 +29,12 @@ def read_toml(path: str | Path) -> dict[str, Any]:
             return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
+
+
+def toml_string(text: str) -> str:
+    """Return a string as TOML writes it."""
+    # JSON's escapes are a subset of TOML's, but for DEL, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def build(cls: type[T], mapping: object, where: str) -> T:

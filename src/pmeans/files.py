@@ -142,6 +142,8 @@ def write_checksums(folder: Path) -> None:
 
 def altered(folder: Path) -> list[str]:
     """Return the files that `write_checksums` found otherwise: changed, missing, or added."""
+    if not (folder / CHECKSUMS).is_file():
+        return [CHECKSUMS]
     with reading(folder / CHECKSUMS):
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}

@@ -8,23 +8,31 @@
         znorm.safetensors        fitted statistics, if the recipe asks for z-norm
         alignment.safetensors    fitted maps into the pivot language, if there are any
         translations.tsv         sentences and translations to calibrate classifiers by, if any
+        MODEL.md, SHA256SUMS     the model card, and checksums of all files, if it was built
 
 A folder is written under a temporary name and renamed when it is whole. The package's own model
-lies in ``default_model/`` beside this file; ``make default-model`` builds it.
+lies in ``default_model/`` beside this file; ``make default-model`` builds it. Others may be
+installed as packs (`pmeans.packs`), whose checksums are compared when they are opened.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from pmeans import packs
+from pmeans._version import __version__
 from pmeans.align import Alignment
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import StorageError, did_you_mean
-from pmeans.files import replacing_folder
+from pmeans.errors import ConfigError, FormatError, StorageError, did_you_mean
+from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes
 from pmeans.recipe import Part, Recipe
-from pmeans.spaces.library import find_space, home, installed
+from pmeans.spaces import library
+from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
 from pmeans.translations import Translations
@@ -33,8 +41,29 @@ from pmeans.znorm import ZNorm
 DEFAULT = Path(__file__).parent / "default_model"
 """The model in the package: English, German and French."""
 
-_RECIPE, _ZNORM, _ALIGNMENT = "recipe.toml", "znorm.safetensors", "alignment.safetensors"
-_TRANSLATIONS = "translations.tsv"
+RECIPE, CARD = "recipe.toml", "MODEL.md"
+"""What each folder of a model has, and its card."""
+
+_ZNORM, _ALIGNMENT = "znorm.safetensors", "alignment.safetensors"
+_TRANSLATIONS, _SPACES = "translations.tsv", "spaces"
+_KNOWN = {RECIPE, _ZNORM, _ALIGNMENT, _TRANSLATIONS, _SPACES, CARD, CHECKSUMS}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A model that has a name.
+
+    Attributes:
+        name: Of the folder or of the pack.
+        where: ``"pmeans"``, ``"library"``, or distribution and version of its pack.
+        open: Opens it, with the checks of `load`.
+        hidden: Where `load` finds another model or a word space of this name; empty if nowhere.
+    """
+
+    name: str
+    where: str
+    open: Callable[[], PowerMeanEncoder]
+    hidden: str = ""
 
 
 def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
@@ -42,9 +71,9 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
 
     Args:
         path_or_name: None or ``"default"`` for the package's own model. Otherwise a folder that
-            `save` wrote, or the name of one in the library; a recipe (``.toml``) whose spaces are
-            installed or lie beside it; or a word space (a ``.safetensors`` file or an installed
-            name), which gives the paper's min, mean, max.
+            `save` wrote; a recipe (``.toml``) whose spaces are installed or lie beside it; a word
+            space (``.safetensors``), which gives the paper's min, mean, max; or a name. A name is
+            that of a folder in the library, else of a word space there, else of a model pack.
     """
     if path_or_name is None or path_or_name == "default":
         return _load_default()
@@ -56,18 +85,55 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
     if path.suffix == ".safetensors":
         return _single_space(open_space(path))
     name = str(path_or_name)
-    models = home().parent / "models"
-    if (models / name).is_dir():
-        return _load_folder(models / name)
-    spaces = [space.stem for space in installed()]
+    folders = {folder.name: folder for folder in _library()}
+    if name in folders:
+        return _load_folder(folders[name])
+    spaces = [space.stem for space in library.installed()]
     if name in spaces:
         return _single_space(find_space(name))
-    folders = [folder.name for folder in models.iterdir()] if models.is_dir() else []
+    packed = packs.installed()
+    if name in packed:
+        return _load_pack(packed[name])
+    offers = {offer.name: offer for offer in packs.catalogue()}
+    if name in offers:
+        raise StorageError(f"the model {name!r} is not installed: {offers[name].how}.")
     raise StorageError(
-        f"no encoder {name!r}: it is no folder, no recipe (.toml), and none of the "
-        f"{len(folders)} encoders and {len(spaces)} spaces in {home().parent}."
-        f"{did_you_mean(name, ['default', *folders, *spaces])}"
+        f"no encoder {name!r}: it is no folder, no recipe (.toml), none of the {len(folders)} "
+        f"encoders and {len(spaces)} spaces in {library.home().parent}, and none of the "
+        f"{len(packed)} installed packs."
+        f"{did_you_mean(name, ['default', *folders, *spaces, *packed, *offers])}"
     )
+
+
+def installed() -> list[Installed]:
+    """Return the models that have a name: pmeans's own, those of the library, and packs."""
+    folders, taken = _library(), {"default": "pmeans"}
+    listed = [Installed("default", "pmeans", _load_default)]
+    for folder in folders:
+        opener = partial(_load_folder, folder)
+        listed.append(Installed(folder.name, "library", opener, taken.get(folder.name, "")))
+    names = [folder.name for folder in folders] + [space.stem for space in library.installed()]
+    taken = dict.fromkeys(names, "library") | taken
+    for name, found in packs.installed().items():
+        sources = ", ".join(pack.source for pack in found)
+        listed.append(Installed(name, sources, partial(_load_pack, found), taken.get(name, "")))
+    return listed
+
+
+def folder_of(encoder: PowerMeanEncoder) -> Path | None:
+    """Return the folder that an encoder was opened from, if it is one."""
+    for space in encoder.spaces.values():
+        folder = Path(space.path).parent.parent
+        if space.path and (folder / RECIPE).is_file():
+            return folder
+    return None
+
+
+def card_of(encoder: PowerMeanEncoder) -> str:
+    """Return the model card in the folder of an encoder, or an empty string."""
+    folder = folder_of(encoder)
+    card = folder / CARD if folder else None
+    return card.read_text(encoding="utf-8", errors="replace") if card and card.is_file() else ""
 
 
 def from_recipe(recipe: Recipe, beside: Path | None = None) -> PowerMeanEncoder:
@@ -88,12 +154,12 @@ def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
 
 def replacing(folder: str | Path) -> AbstractContextManager[Path]:
     """Open a temporary folder that takes the place of an encoder, or of nothing, on success."""
-    return replacing_folder(folder, _RECIPE, "encoder")
+    return replacing_folder(folder, RECIPE, "encoder")
 
 
 def write(encoder: PowerMeanEncoder, folder: Path) -> None:
     """Write the files of an encoder into a folder that is there."""
-    (folder / _RECIPE).write_text(encoder.recipe.to_toml(), encoding="utf-8")
+    (folder / RECIPE).write_text(encoder.recipe.to_toml(), encoding="utf-8")
     for name, space in encoder.spaces.items():
         save_space(space, _space_file(folder, name))
     if encoder.znorm:
@@ -106,11 +172,17 @@ def write(encoder: PowerMeanEncoder, folder: Path) -> None:
 
 def _space_file(folder: Path, name: str) -> Path:
     # A recipe may name a space by its path, which is then no file name.
-    return folder / "spaces" / f"{quote(name, safe='')}.safetensors"
+    return folder / _SPACES / f"{quote(name, safe='')}.safetensors"
+
+
+def _library() -> list[Path]:
+    """Return the folders of models in the library, sorted by name."""
+    models = library.home().parent / "models"
+    return sorted(each for each in models.glob("[!.]*") if each.is_dir())
 
 
 def _load_default() -> PowerMeanEncoder:
-    if not (DEFAULT / _RECIPE).is_file():
+    if not (DEFAULT / RECIPE).is_file():
         raise StorageError(
             "this installation of pmeans has no model of its own. In a checkout, "
             "'make default-model' builds it; or name an encoder: pmeans.load('my-encoder')."
@@ -119,9 +191,9 @@ def _load_default() -> PowerMeanEncoder:
 
 
 def _load_folder(folder: Path) -> PowerMeanEncoder:
-    if not (folder / _RECIPE).is_file():
-        raise StorageError(f"{str(folder)!r} holds no {_RECIPE}: it is no saved encoder.")
-    recipe = Recipe.from_toml(folder / _RECIPE)
+    if not (folder / RECIPE).is_file():
+        raise StorageError(f"{str(folder)!r} holds no {RECIPE}: it is no saved encoder.")
+    recipe = Recipe.from_toml(folder / RECIPE)
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
     plain = PowerMeanEncoder(recipe, spaces)
     znorm, alignment, told = (folder / name for name in (_ZNORM, _ALIGNMENT, _TRANSLATIONS))
@@ -130,6 +202,30 @@ def _load_folder(folder: Path) -> PowerMeanEncoder:
         alignment=Alignment.load(alignment, plain.dim) if alignment.is_file() else None,
         translations=Translations.load(told) if told.is_file() else None,
     )
+
+
+def _load_pack(found: Sequence[packs.Pack]) -> PowerMeanEncoder:
+    pack = packs.single(found)
+    folder = pack.folder()
+    if not (folder / RECIPE).is_file():
+        raise StorageError(f"{pack} is not there: no file {str(folder / RECIPE)!r}. {pack.again}")
+    changed = altered(folder)
+    if changed:
+        raise FormatError(
+            f"{pack} is damaged: {len(changed)} files were altered since the pack was made, such "
+            f"as {str(folder / changed[0])!r}. {pack.again}"
+        )
+    try:
+        # What this pmeans does not know might reach a row.
+        unknown = {name.partition("/")[0] for name in sizes(folder)} - _KNOWN
+        if unknown:
+            raise FormatError(f"{str(folder / min(unknown))!r} is unknown")
+        return _load_folder(folder)
+    except (ConfigError, FormatError) as error:
+        raise FormatError(
+            f"{pack} is as it was made, but pmeans {__version__} cannot read it. Upgrade pmeans. "
+            f"({error})"
+        ) from error
 
 
 def _single_space(space: WordSpace) -> PowerMeanEncoder:

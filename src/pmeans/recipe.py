@@ -17,7 +17,6 @@ same recipe over the same spaces is the same encoder, and `Recipe.id` names it i
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -94,12 +93,12 @@ class Recipe:
     def to_toml(self) -> str:
         """Return the recipe as TOML, which `from_toml` reads back to an equal one."""
         lines = [
-            f"{key} = {_toml_string(getattr(self, key))}"
+            f"{key} = {config.toml_string(getattr(self, key))}"
             for key in ("name", "tokenizer", "root", "znorm")
         ]
         for part in self.parts:
             powers = ", ".join(_toml_number(p) for p in part.powers)
-            lines += ["", "[[parts]]", f"space = {_toml_string(part.space)}"]
+            lines += ["", "[[parts]]", f"space = {config.toml_string(part.space)}"]
             lines += [f"powers = [{powers}]"] + ["phrases = false"] * (not part.phrases)
         return "\n".join(lines) + "\n"
 
@@ -108,11 +107,6 @@ class Recipe:
         """Twelve hexadecimal digits over everything but the name."""
         content = self.to_toml().split("\n", 1)[1]
         return hashlib.sha256(content.encode("utf-8")).hexdigest()[:12]
-
-
-def _toml_string(text: str) -> str:
-    # JSON's escapes are a subset of TOML's, but for DEL, which TOML wants escaped.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _toml_number(p: float) -> str:

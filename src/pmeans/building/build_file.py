@@ -38,7 +38,6 @@ from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
 from pmeans.translations import Translations
 from pmeans.types import Progress, Root, Tokenizer
 
-CARD = "MODEL.md"
 TRANSLATIONS = 1000
 """Pairs of a file that a model carries, unless the file says how many."""
 _SHORTEST, _LONGEST = 4, 40
@@ -171,7 +170,7 @@ class Build(FromFiles):
             encoder = plan.encoder(within(progress, 1, 2))
             models.write(encoder, new)
             rendered = render(encoder, written, self.materials, sizes(new))
-            (new / CARD).write_text(rendered, encoding="utf-8")
+            (new / models.CARD).write_text(rendered, encoding="utf-8")
             write_checksums(new)
             found = sizes(new)
         progress(1.0, "done")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pmeans.encoder import PowerMeanEncoder
+
+_MATERIAL = "## Material"
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,17 @@ def render(
     ]
     if materials:
         rows = [[each.name, each.licence, each.use] for each in materials]
-        sections += ["## Material", _table(["source", "licence", "used for"], rows)]
+        sections += [_MATERIAL, _table(["source", "licence", "used for"], rows)]
     return "\n\n".join(sections) + "\n"
+
+
+def licences(card: str) -> tuple[str, ...]:
+    """Return the terms of the material that a card lists, each once."""
+    section = card.partition(f"\n{_MATERIAL}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\|[^|\n]*\| ([^|\n]*) \|[^|\n]*\|$", section, re.MULTILINE)
+    # A language that was added later is described in words.
+    added = re.findall(r"^## Added: (\S+)$", card, re.MULTILINE)
+    return tuple(dict.fromkeys([*rows[2:], *(f"see card for {lang}" for lang in added)]))
 
 
 def _fitted(encoder: PowerMeanEncoder) -> list[list[str]]:

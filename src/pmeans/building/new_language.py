@@ -17,7 +17,7 @@ import numpy as np
 
 from pmeans import models
 from pmeans.align import Alignment, LanguageMap
-from pmeans.building.build_file import CARD, carried
+from pmeans.building.build_file import carried
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.rows import read_lines
@@ -67,7 +67,8 @@ class NewLanguage:
         with models.replacing(folder) as new:
             encoder = self.add_to(old, progress=progress)
             models.write(encoder, new)
-            (new / CARD).write_text(_card_of(old) + self._described(encoder), encoding="utf-8")
+            card = (models.card_of(old) or f"# {old.name}\n") + self._described(encoder)
+            (new / models.CARD).write_text(card, encoding="utf-8")
         progress(1.0, "done")
         return encoder
 
@@ -211,12 +212,3 @@ def shortest(pairs: list[Pair], links: int) -> list[Pair]:
 def _is_sign(word: str) -> bool:
     """Whether a word has no letter, as commas and numbers, which dictionaries lack."""
     return not any(map(str.isalpha, word))
-
-
-def _card_of(encoder: PowerMeanEncoder) -> str:
-    """Return the model card that lies beside an encoder's spaces, or the name of the encoder."""
-    for space in encoder.spaces.values():
-        card = Path(space.path).parent.parent / CARD
-        if space.path and card.is_file():
-            return card.read_text(encoding="utf-8")
-    return f"# {encoder.name}\n"

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import embed, evaluate, making, search, spaces, transfer
+from pmeans.cli import embed, evaluate, listing, making, search, spaces, transfer
 from pmeans.cli.console import say, typed
 from pmeans.errors import PmeansError
 
@@ -68,6 +68,7 @@ app.command(epilog=search.EXAMPLES)(search.search)
 app.command(epilog=making.TRAIN)(making.train)
 app.command(epilog=making.BUILD)(making.build)
 app.command(epilog=making.EXTEND)(making.extend)
+app.command(epilog=listing.EXAMPLES)(listing.models)
 app.command(epilog=transfer.CLASSIFY)(transfer.classify)
 app.add_typer(spaces.app, name="spaces")
 app.add_typer(evaluate.app, name="eval")

@@ -17,7 +17,10 @@ TRAIN = examples(
     "pmeans train recipes/spaces/bivcd.toml --data ../data",
     "pmeans train recipes/spaces/cca.toml#bivcd-cca-de",
 )
-BUILD = examples("pmeans build recipes/default.toml --out my-model")
+BUILD = examples(
+    "pmeans build recipes/default.toml --out my-model",
+    "pmeans build my-model --package pmeans-model-mine",
+)
 EXTEND = examples(
     "pmeans extend --lang it --dictionary en-it.tsv --text it.txt --out my-model",
     "pmeans extend my-model --lang nl --pairs en-nl.tsv.gz --out my-other-model",
@@ -59,24 +62,48 @@ def train(
 
 
 def build(
-    file: Annotated[Path, argument("FILE", "A TOML file: a recipe, its packing, what is fitted.")],
+    source: Annotated[
+        str,
+        argument(
+            "FILE",
+            "A TOML file: a recipe, its packing, what is fitted. Or a model that is there, by its "
+            "folder or name, to make a package of it.",
+        ),
+    ],
     *,
-    out: Annotated[Path, option("FOLDER", "Where to write the model.")],
+    out: Annotated[Path | None, option("FOLDER", "Where to write the model.")] = None,
     data: Data = None,
+    package: Annotated[
+        Path | None,
+        option("DIR", "Also write the model as a pip package; DIR is called pmeans-model-NAME."),
+    ] = None,
+    version: Annotated[str | None, option("VERSION", "Of the package.", shown="1.0.0")] = None,
 ) -> None:
-    """Make a model: its word spaces, z-norms and maps, in a folder.
+    """Make a model as a TOML file says, or a pip package of one.
 
     Word spaces that are named by their trainer files are trained first, unless they are made and
-    nothing has changed. The size of each file goes to standard output.
+    nothing has changed. Once 'pip install DIR' has installed a package, its model is loaded as
+    NAME. The size of each file goes to standard output.
     """
+    from pmeans import models
     from pmeans.building.build_file import Build
     from pmeans.building.graph import Graph
+    from pmeans.building.package import FIRST_VERSION, write_package
 
-    plan = Build.from_toml(file, data)
-    with resumable(), progress(plan.name) as step:
-        sizes = plan.make(out, progress=step, graph=Graph(data))
+    to_build = source.endswith(".toml")
+    if to_build != (out is not None):
+        which = "say where to write the model." if to_build else "is for a TOML file."
+        raise typer.BadParameter(which, param_hint="--out")
+    if package is None and (version or not to_build):
+        raise typer.BadParameter("say where to write the package.", param_hint="--package")
+    if out is not None:
+        plan = Build.from_toml(source, data)
+        with resumable(), progress(plan.name) as step:
+            sizes = plan.make(out, progress=step, graph=Graph(data))
+    if package is not None:
+        sizes = write_package(models.load(out or source), package, version or FIRST_VERSION)
     table(["FILE", "BYTES"], [[name, f"{n:,}"] for name, n in sizes.items()])
-    say(f"{size(sum(sizes.values()))} in {out}.")
+    say(f"{size(sum(sizes.values()))} in {package or out}.")
 
 
 def extend(
