@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup demo default-model test test-numpy test-no-compiler lint format bench bench-eval golden tables fuzz sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler lint format bench bench-eval golden tables fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -16,6 +16,14 @@ $(STAMP): pyproject.toml constraints.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
+
+PACKS = $(dir $(wildcard packages/*/pyproject.toml))
+
+packs: setup  ## build the model packs in packages/, and install them as well
+	rm -rf build/packs
+	$(if $(PACKS),$(BIN)/pip wheel --quiet --disable-pip-version-check --no-index --no-build-isolation --no-deps \
+	  --wheel-dir build/packs $(addprefix ./,$(PACKS)))
+	$(if $(PACKS),$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --force-reinstall build/packs/*.whl)
 
 demo: setup  ## train on English sentences, apply to German and French ones, write demo/report.html
 	$(BIN)/python -m demo

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from pmeans import PowerMeanEncoder, models, packs
 from pmeans.spaces.space import WordSpace
 
 # Timings of a shared machine say nothing about correctness.
@@ -24,6 +25,15 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the real data: no folder {folder}; set PMEANS_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def wide() -> PowerMeanEncoder:
+    """The model `wide`, or a skip that says how to install it."""
+    if "wide" not in packs.installed():
+        (offer,) = (offer for offer in packs.catalogue() if offer.name == "wide")
+        pytest.skip(f"needs the model 'wide': {offer.how}")
+    return models.load("wide")
 
 
 @pytest.fixture

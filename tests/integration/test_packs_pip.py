@@ -1,10 +1,13 @@
 """A model becomes a package and a wheel, and is loaded where pip has installed that."""
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ import pmeans
 from pmeans import models
 from pmeans.building.package import write_package
 
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import pmeans
 encoder = pmeans.load("tried")
@@ -65,3 +69,21 @@ def test_a_packaged_model_is_installed_loaded_and_listed(which, toy, fresh, tmp_
     assert run("-c", PROGRAM) == f"{encoder.fingerprint()}\n"
     languages = " ".join(encoder.languages)
     assert f"tried\tpmeans-model-tried 1.0.0\t{languages}\t" in run("-m", "pmeans", "models")
+
+
+def test_what_is_in_packages_stays_out_of_the_base(tmp_path):
+    version = "src/pmeans/_version.py"
+    for name in ("pyproject.toml", "README.md", "LICENSE", version):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    pack = tmp_path / "packages" / "pmeans-model-tried" / "src" / "pmeans_model_tried"
+    pack.mkdir(parents=True)
+    (pack / "__init__.py").touch()
+    build = "build_sdist('out'); build_wheel('out', {'wheel.cmake': 'false'})"
+    program = f"from scikit_build_core.build import build_sdist, build_wheel; {build}"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    (sdist,), (wheel,) = (tmp_path / "out").glob("*.gz"), (tmp_path / "out").glob("*.whl")
+    with tarfile.open(sdist) as archive, zipfile.ZipFile(wheel) as zipped:
+        names = [*archive.getnames(), *zipped.namelist()]
+    assert sum(name.endswith("_version.py") for name in names) == 2
+    assert not [name for name in names if "pmeans_model" in name or "packages" in name]

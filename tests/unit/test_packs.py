@@ -1,6 +1,7 @@
 """Model packs, found by entry points that the tests write as pip does; nothing is installed."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from pmeans.building.card import Material, licences, render
 from pmeans.building.package import write_package
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.files import CHECKSUMS, sizes, write_checksums
+from pmeans.files import CHECKSUMS, altered, sizes, write_checksums
 from pmeans.spaces.store import save_space
 
+PACKAGES = Path(__file__).parents[2] / "packages"
 MATERIALS = [Material("a", "CC0", "x"), Material("b", "MIT", "y"), Material("c", "CC0", "z")]
 
 
@@ -258,3 +260,16 @@ def test_a_language_that_was_added_refers_to_the_card(encoder):
 @pytest.mark.parametrize("card", ["", "# Nothing\n", "## Material\n\nSome text | and more\n"])
 def test_a_card_without_a_table_of_material_has_no_licences(card):
     assert licences(card) == ()
+
+
+@pytest.mark.parametrize("offer", packs.catalogue(), ids=lambda offer: offer.name)
+def test_the_catalogue_says_what_is_in_packages(offer):
+    name = packs.PREFIX + offer.name
+    folder = PACKAGES / name / "src" / name.replace("-", "_") / packs.FOLDER
+    if not folder.is_dir():
+        pytest.skip(f"no {name} in packages/")
+    assert altered(folder) == []
+    model = models.load(folder)
+    assert offer.languages == model.languages
+    assert offer.bytes == sum(sizes(folder).values())
+    assert offer.licence == ", ".join(licences(models.card_of(model)))

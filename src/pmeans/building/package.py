@@ -90,26 +90,23 @@ def write_package(
         model.mkdir(parents=True)
         models.write(encoder, model)
         card = models.card_of(encoder) or render(encoder, "", (), sizes(model))
+        languages = ", ".join(encoder.languages) or "any language"
         texts = {
             "name": name,
             "distribution": packs.PREFIX + name,
             "package": package,
             "group": packs.GROUP,
             "version": version,
-            "description": toml_string(_described(name, encoder)),
+            "description": toml_string(f"The model {name!r} of pmeans: {languages}"),
             "licence": toml_string(", ".join(licences(card)) or "unknown"),
             "card": card,
         }
         for file, text in {
             model / models.CARD: card,
-            model.parent / "__init__.py": f'"""{_described(name, encoder)}; data alone."""\n',
+            model.parent / "__init__.py": f'"""The model {name!r} of pmeans: data alone."""\n',
             new / "README.md": _README.format(**texts),
             new / "pyproject.toml": _PROJECT.format(**texts),
         }.items():
             file.write_text(text, encoding="utf-8")
         write_checksums(model)
         return sizes(new)
-
-
-def _described(name: str, encoder: PowerMeanEncoder) -> str:
-    return f"The model {name!r} of pmeans: {', '.join(encoder.languages) or 'any language'}"

@@ -73,7 +73,7 @@ def test_the_readme_ends_with_the_card(package):
 
 def test_a_package_has_no_code(package):
     (line,) = (package / "src" / "pmeans_model_tiny" / "__init__.py").read_text().splitlines()
-    assert line == '"""The model \'tiny\' of pmeans: de, en; data alone."""'
+    assert line == '"""The model \'tiny\' of pmeans: data alone."""'
 
 
 def test_a_model_without_a_card_gets_one_and_its_licence_is_unknown(encoder, tmp_path):
