@@ -93,13 +93,17 @@ class Offer:
 
 def installed() -> dict[str, list[Pack]]:
     """Return the installed packs by the name of the model, sorted."""
-    from importlib.metadata import entry_points  # takes longer than opening a model
+    from importlib.metadata import distributions  # takes longer than opening a model
 
-    found = defaultdict(list)
-    for entry in entry_points(group=GROUP):
-        name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "")
-        found[entry.name].append(Pack(entry.name, name, version, entry.value))
-    return dict(sorted(found.items()))
+    found: dict[str, dict[str, Pack]] = defaultdict(dict)
+    for each in distributions():
+        # One with damaged entry points, of whatever project, must not hide the others.
+        with contextlib.suppress(TypeError, ValueError):
+            for entry in each.entry_points.select(group=GROUP):
+                pack = Pack(entry.name, each.name, each.version, entry.value)
+                # Of a distribution that is there twice, Python sees the first.
+                found[entry.name].setdefault(each.name, pack)
+    return {name: [*packs.values()] for name, packs in sorted(found.items())}
 
 
 def single(found: Sequence[Pack]) -> Pack:

@@ -1,5 +1,6 @@
 """Model packs, found by entry points that the tests write as pip does; nothing is installed."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -220,6 +221,21 @@ def test_broken_packs_are_warnings_and_the_others_are_listed(install, site):
     for problem in ("'changed' of pmeans-model-changed 1.0.0 is damaged", "'lost'", "2 packs have"):
         assert problem in warnings
     assert warnings.count("warning: ") == 3
+
+
+@pytest.mark.parametrize("content", [b"[pmeans.models]\ngarbage\n", b"\xff\xfe"])
+def test_damaged_entry_points_of_one_package_do_not_hide_the_others(install, site, content):
+    install("tiny")
+    announce(site, "lost", "a-package", "not_there")
+    (site / "a_package-1.0.0.dist-info" / "entry_points.txt").write_bytes(content)
+    assert [*packs.installed()] == ["tiny"]
+
+
+def test_a_pack_that_is_on_the_path_twice_is_one(install, site, tmp_path, monkeypatch):
+    install("tiny")
+    shutil.copytree(site, tmp_path / "twin")
+    monkeypatch.syspath_prepend(tmp_path / "twin")
+    assert models.folder_of(pmeans.load("tiny")).is_relative_to(tmp_path / "twin")
 
 
 def test_a_pack_of_the_catalogue_is_listed_until_it_is_installed(install, monkeypatch):
