@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
-from pmeans.files import sizes, write_checksums
+from pmeans.files import optional, sizes, write_checksums
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
@@ -36,7 +37,7 @@ from pmeans.training import filled
 from pmeans.training.corpus import Pair, PairFile, drawn
 from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
 from pmeans.translations import Translations
-from pmeans.types import Progress, Root, Tokenizer
+from pmeans.types import Array, Progress, Root, Tokenizer
 
 TRANSLATIONS = 1000
 """Pairs of a file that a model carries, unless the file says how many."""
@@ -48,7 +49,8 @@ class PackedPart(Part, FromFiles):
     """A part of a recipe, and how its space is packed.
 
     Attributes:
-        words: Keep the commonest so many words of each language; None keeps all.
+        words: Keep so many words of each language, the commonest, or those that would lose most if
+            they were composed of n-grams; None keeps all.
         precision: How the vectors are stored; None as they are.
     """
 
@@ -87,6 +89,8 @@ class Build(FromFiles):
         tokenizer: As in a recipe.
         root: As in a recipe.
         align: How the languages are mapped into one space; None for no maps.
+        common: What says how common a word is: the texts, or, as much as these, the frequencies
+            of the package wordfreq, which are those of news, subtitles and the web.
         translations: Pairs of which the model carries some, see `carried`.
         card: A file with the hand-written part of the model card.
         materials: What all this was made from, for the model card.
@@ -98,6 +102,7 @@ class Build(FromFiles):
     tokenizer: Tokenizer = "words"
     root: Root = "signed"
     align: StoredFit | None = None
+    common: Literal["texts", "texts+wordfreq"] = "texts"
     translations: tuple[PairFile, ...] = ()
     card: FilePath | None = None
     materials: tuple[Material, ...] = ()
@@ -185,12 +190,40 @@ class Build(FromFiles):
                 # A space made by dictionary stands in the dictionary's order. Of words that are
                 # equally common the first stay, which in most spaces are the commoner ones of a
                 # larger text.
-                words, way = list(space.words(lang)), splitting(self.tokenizer, lang)
-                counted = edit.count_words(space, sentences.get(lang, ()), lang, way)
-                order = np.argsort([-counted.get(word, 0) for word in words], kind="stable")
+                words = list(space.words(lang))
+                shares = self._shares(space, lang, words, sentences.get(lang, ()))
+                order = np.argsort(-shares * _lost(space, lang, words), kind="stable")
                 kept[lang] = [words[i] for i in order[: part.words].tolist()]
             space = edit.prune(space, kept)
         return edit.quantise(space, part.precision) if part.precision else space
+
+    def _shares(
+        self, space: WordSpace, lang: str, words: Sequence[str], sentences: Sequence[str]
+    ) -> Array:
+        """Return the share of running text that each word is, (n_words,)."""
+        counted = edit.count_words(space, sentences, lang, splitting(self.tokenizer, lang))
+        shares = np.array([counted.get(word, 0) for word in words]) / max(1, sum(counted.values()))
+        if self.common == "texts":
+            return shares
+        wordfreq = optional("wordfreq", "train", "common = 'texts+wordfreq'")
+        try:
+            general = wordfreq.get_frequency_dict(lang)
+        except LookupError as error:
+            raise ConfigError(f"wordfreq has no list of {lang!r}: common = 'texts'.") from error
+        return shares + np.array([general.get(word, 0) for word in words])
+
+
+def _lost(space: WordSpace, lang: str, words: Sequence[str]) -> Array:
+    """Return how far each word is from what its n-grams make of it, squared, (n_words,).
+
+    Where nothing composes a word, all of it would be lost; without n-grams all words count alike.
+    """
+    if space.subwords is None:
+        return np.ones(len(words))
+    first = space.table(lang).start
+    composed, _ = space.composed(words, lang)
+    apart = space.rows(slice(first, first + len(words))) - composed
+    return np.einsum("ij,ij->i", apart, apart)
 
 
 def fit_on_pairs(

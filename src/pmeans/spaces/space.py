@@ -181,7 +181,7 @@ class WordSpace:
             spelled = [words[i] for i in unknown.tolist()]
             if self.case == "lower":
                 spelled = [word.lower() for word in spelled]
-            composed, made = self._composed(spelled, lang)
+            composed, made = self.composed(spelled, lang)
             vectors[unknown[made]], found[unknown[made]] = composed[made], True
         return vectors, found
 
@@ -211,7 +211,7 @@ class WordSpace:
         """
         if not batch.unknown_words:
             return batch, _NO_VECTORS, _NO_WORDS
-        vectors, made = self._composed(batch.unknown_words, lang)
+        vectors, made = self.composed(batch.unknown_words, lang)
         if made.all():
             return batch, vectors, made
         dropped = np.zeros(len(batch.ids), dtype=np.bool_)
@@ -227,7 +227,7 @@ class WordSpace:
         )
         return kept, vectors, made
 
-    def _composed(self, words: Sequence[str], lang: str) -> tuple[Floats, Mask]:
+    def composed(self, words: Sequence[str], lang: str) -> tuple[Floats, Mask]:
         """Return vectors of unknown words, (n, dim), and which of them are of use, (n,)."""
         if self.subwords is None:
             return _NO_VECTORS, np.zeros(len(words), dtype=np.bool_)

@@ -88,6 +88,41 @@ def test_of_words_that_are_equally_common_the_first_are_kept(folder):
     assert list(space.words("en")) == ["rare", "the", "cat", "sat"]
 
 
+def test_general_frequencies_count_as_much_as_the_texts(folder):
+    pytest.importorskip("wordfreq", reason="pip install 'pmeans[train]'")
+    space = find_space(str(folder / "toy.safetensors"))
+    words = {"en": ["odd", "rare", "the", "cat", "sat"], "de": list(space.words("de"))}
+    save_space(WordSpace.from_words("toy", words, space.matrix), folder / "toy.safetensors")
+    text = BUILD.replace("words = 3", "words = 4")
+    by_texts = made(folder, change=lambda _: text).spaces["toy"]
+    assert list(by_texts.words("en")) == ["odd", "the", "cat", "sat"]
+    general = made(folder, change=lambda _: 'common = "texts+wordfreq"' + text).spaces["toy"]
+    assert list(general.words("en")) == ["rare", "the", "cat", "sat"]
+
+
+def test_a_language_without_general_frequencies_is_named(folder):
+    pytest.importorskip("wordfreq", reason="pip install 'pmeans[train]'")
+    (folder / "small.toml").write_text('common = "texts+wordfreq"\n' + BUILD)
+    odd = WordSpace.from_words("toy", {"en": ["the"], "xx": ["die"]}, np.eye(2, dtype=np.float32))
+    save_space(odd, folder / "toy.safetensors")
+    with pytest.raises(ConfigError, match="wordfreq has no list of 'xx'"):
+        made(folder, change=lambda text: text.replace('"de"', '"xx"'))
+
+
+def test_words_that_their_n_grams_make_well_are_not_kept(folder):
+    space = find_space(str(folder / "toy.safetensors"))
+    ngrams = np.random.default_rng(1).standard_normal((500, 2)).astype(np.float32)
+    matrix = space.matrix.copy()
+    the, _ = kernels.compose(["the"], ngrams, 2, 3)
+    matrix[2] = the[0]  # the commonest word, which is composed to the bit
+    spelled = {lang: list(space.words(lang)) for lang in space.tables}
+    made_well = replace(
+        WordSpace.from_words("toy", spelled, matrix), subwords=Subwords(ngrams, 2, 3)
+    )
+    save_space(made_well, folder / "toy.safetensors")
+    assert list(made(folder).spaces["toy"].words("en")) == ["rare", "cat", "sat"]
+
+
 def test_subwords_are_packed_as_the_words_are_and_answer_for_those_left_out(folder):
     space = find_space(str(folder / "toy.safetensors"))
     ngrams = np.random.default_rng(1).standard_normal((20, 2)).astype(np.float32)
