@@ -13,7 +13,6 @@ before it gave:
 - ``unit``: rows are scaled to length 1.
 
 All of it takes seconds: there is nothing for a checkpoint to keep.
-``recipes/spaces/specialised.toml`` is an example.
 """
 
 from __future__ import annotations
