@@ -187,6 +187,9 @@ CASES = {
         material="compounds.txt",
         keeps=False,
     ),
+    "forms": Case(
+        'space = "verbs.safetensors"\nwords = 200', material="verbs.safetensors", keeps=False
+    ),
     "subwords": Case(
         'space = "both.safetensors"\nbuckets = 30', material="both.safetensors", keeps=False
     ),
@@ -204,6 +207,7 @@ def write(folder):
     _space("de", {"de": WORDS["de"]}, both[20:], folder)
     # A word more than "en", for it to be filled with.
     _space("both", {**WORDS, "en": [*WORDS["en"], "more"]}, np.insert(both, 20, 1, axis=0), folder)
+    _space("verbs", {"en": ["have", "go", "come"], "de": ["haben"]}, vectors[3:7], folder)
     drawn = [rng.permutation(20)[:6] for _ in range(200)]
     text = {
         lang: [" ".join(words[i] for i in ids) for ids in drawn] for lang, words in WORDS.items()

@@ -44,6 +44,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Repair"),
     "distil": ("distil", "Distil"),
     "compounds": ("compounds", "Compounds"),
+    "forms": ("forms", "Forms"),
     "subwords": ("subwords", "FittedSubwords"),
 }
 """Module and class of each kind."""

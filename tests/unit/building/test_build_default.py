@@ -16,6 +16,7 @@ from pmeans.errors import StorageError
 from pmeans.files import altered
 from pmeans.training import read_trainers
 from pmeans.training.corpus import PairFile
+from pmeans.training.forms import Forms
 from pmeans.training.trainer import FromFiles, Trainer
 
 DATA = "/data"
@@ -103,6 +104,8 @@ def test_everything_a_model_is_made_of_is_listed(name):
     listed = {each.name for each in build.materials}
     used = {"wordfreq"} if build.common == "texts+wordfreq" else set()
     for settings in needed(build):
+        if isinstance(settings, Forms):
+            used.update(["wordfreq", "simplemma"])
         if isinstance(settings, PairFile):
             file = Path(settings.path).name
             assert settings.sources or file in FREE, f"{file}: some sources may not be shipped"
