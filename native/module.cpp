@@ -1,6 +1,4 @@
 // Bindings only: arrays and strings in, arrays out. `kernels/__init__.py` checks what comes here.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,7 +8,9 @@
 #include <stdexcept>
 
 #include "batch.hpp"
+#include "binding.hpp"
 #include "classifiers.hpp"
+#include "letters.hpp"
 #include "lookup.hpp"
 #include "map_rows.hpp"
 #include "parse_text.hpp"
@@ -18,42 +18,9 @@
 #include "subwords.hpp"
 #include "threads.hpp"
 
-namespace nb = nanobind;
 using namespace pmeans;
 
-template <class T, int n_dims>
-using In = nb::ndarray<const T, nb::ndim<n_dims>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Changed = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Out = nb::ndarray<float, nb::ndim<2>, nb::device::cpu>;
-using StridedRows = nb::ndarray<const float, nb::ndim<2>, nb::device::cpu>;
-template <class T>
-using NewArray = nb::ndarray<nb::numpy, T>;
-
 namespace {
-
-// Hands a vector's memory over to NumPy.
-template <class T>
-NewArray<T> to_numpy(std::vector<T>&& values, std::initializer_list<size_t> shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owned->data();
-  nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return NewArray<T>(data, shape, owner);
-}
-template <class T>
-NewArray<T> to_numpy(std::vector<T>&& values) {
-  const size_t n = values.size();
-  return to_numpy(std::move(values), {n});
-}
-
-Text text_of(PyObject* object) {
-  if (!PyUnicode_Check(object)) throw nb::type_error("expected str");
-#if PY_VERSION_HEX < 0x030C0000
-  if (PyUnicode_READY(object) < 0) throw nb::python_error();
-#endif
-  return {PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
-          static_cast<int>(PyUnicode_KIND(object))};
-}
 
 Case case_of(const std::string& name) {
   if (name == "lower") return Case::lower;
@@ -67,11 +34,7 @@ Slots slots_of(nb::handle table) {
 }
 
 nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_threads) {
-  // The tuple keeps every string alive, even if another thread changes the list meanwhile.
-  nb::tuple alive(sentences);
-  std::vector<Text> texts;
-  texts.reserve(alive.size());
-  for (nb::handle sentence : alive) texts.push_back(text_of(sentence.ptr()));
+  const Texts texts(sentences);
   std::vector<Table> prepared;
   std::vector<nb::object> arrays;
   for (nb::handle entry : tables) {
@@ -95,7 +58,7 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
   std::vector<Found> found;
   {
     nb::gil_scoped_release released;
-    found = lookup(texts, prepared, static_cast<Splitting>(splitting), n_threads);
+    found = lookup(texts.texts, prepared, static_cast<Splitting>(splitting), n_threads);
   }
   nb::list result;
   for (Found& one : found) {
@@ -111,6 +74,47 @@ nb::list bind_lookup(nb::list sentences, nb::list tables, int splitting, int n_t
                                  to_numpy(std::move(one.unknown)), words, joined));
   }
   return result;
+}
+
+// The buckets of all texts' grams, and where those of a text begin.
+nb::tuple bind_grams(nb::list sentences, In<uint64_t, 1> letters, size_t n_buckets) {
+  const Texts texts(sentences);
+  std::vector<int32_t> buckets;
+  std::vector<int64_t> offsets{0};
+  {
+    nb::gil_scoped_release released;
+    Grams grams(letters.data(), n_buckets);
+    for (const Text& text : texts.texts) {
+      const std::vector<int32_t>& found = grams.read(text);
+      buckets.insert(buckets.end(), found.begin(), found.end());
+      offsets.push_back(static_cast<int64_t>(buckets.size()));
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(buckets)), to_numpy(std::move(offsets)));
+}
+
+GramWeights gram_weights_of(nb::object model) {
+  auto letters = nb::cast<In<uint64_t, 1>>(model.attr("letters"));
+  auto weights = nb::cast<In<uint8_t, 2>>(model.attr("weights"));
+  auto wanted = nb::cast<In<bool, 1>>(model.attr("wanted"));
+  return {letters.data(), weights.data(), weights.shape(0), weights.shape(1), wanted.data(),
+          wanted.size(), nb::cast<double>(model.attr("sharpness"))};
+}
+
+// A column and a probability for each sentence.
+nb::tuple bind_identify(nb::list sentences, nb::object model, int n_threads) {
+  const Texts texts(sentences);
+  const GramWeights prepared = gram_weights_of(model);
+  const size_t n = texts.texts.size();
+  std::vector<int32_t> columns(n);
+  std::vector<float> probabilities(n);
+  {
+    nb::gil_scoped_release released;
+    parallel_for(n, 256, n_threads, [&, reader = Identifier(prepared)](size_t begin, size_t end, size_t) mutable {
+      for (size_t i = begin; i < end; ++i) reader.read(texts.texts[i], columns[i], probabilities[i]);
+    });
+  }
+  return nb::make_tuple(to_numpy(std::move(columns)), to_numpy(std::move(probabilities)));
 }
 
 // The kernels of one instruction set.
@@ -358,6 +362,8 @@ NB_MODULE(_native, m) {
   m.attr("NAME") = kernels_named("").power_mean.name;
   m.def("lookup", bind_lookup, nb::arg("sentences"), nb::arg("tables"), nb::arg("splitting"),
         nb::arg("n_threads"));
+  m.def("grams", bind_grams, nb::arg("sentences"), nb::arg("letters"), nb::arg("n_buckets"));
+  m.def("identify", bind_identify, nb::arg("sentences"), nb::arg("model"), nb::arg("n_threads"));
   m.def("power_means", bind_power_means, nb::arg("means"), nb::arg("batches"), nb::arg("maps"), nb::arg("kept"),
         nb::arg("out"), nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("map_rows", bind_map_rows, nb::arg("rows"), nb::arg("matrix"), nb::arg("out"),

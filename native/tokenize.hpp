@@ -25,7 +25,9 @@ inline uint32_t properties(uint32_t c) {
   // A string made by foreign code may hold anything: what is no character is "other".
   return c < 0x110000 ? unicode_entry[unicode_page[c >> 8] * 256 + (c & 255)] : 0;
 }
-inline Kind kind(uint32_t c) { return static_cast<Kind>(properties(c) >> 21 & 3); }
+inline Kind kind_of(uint32_t entry) { return static_cast<Kind>(entry >> 21 & 3); }
+inline Kind kind(uint32_t c) { return kind_of(properties(c)); }
+inline bool is_letter(uint32_t entry) { return entry >> 25 & 1; }
 inline bool is_space(uint32_t c) {
   // Printable ASCII, which is nearly everything, needs no table.
   return c - 0x21 >= 0x5E && kind(c) == Kind::space;

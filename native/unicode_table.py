@@ -6,6 +6,7 @@ agree on what is a space, a letter or a lower-case form. One 32-bit entry a char
     bits  0-20  distance to the lower-case form, modulo 2**21
     bits 21-22  0 other, 1 white space, 2 word (letter, number, underscore), 3 mark or format
     bit  23     has case        bit 24  is skipped when the context of a final sigma is sought
+    bit  25     is a letter
 
 Both stages of the table follow the usual scheme: 256 characters a page, equal pages shared. After
 them, in order, every pair of a character and a mark that is one character as well, and that one.
@@ -35,7 +36,8 @@ def entry(code: int) -> int:
     # Python does not show these two properties, but its final sigma tells them.
     cased = (c + SIGMA).lower().endswith("ς")
     skipped = not cased and ("A" + c + SIGMA).lower().endswith("ς")
-    return (ord(lowered) - code) % 2**21 | kind << 21 | cased << 23 | skipped << 24
+    facts = cased << 23 | skipped << 24 | c.isalpha() << 25
+    return (ord(lowered) - code) % 2**21 | kind << 21 | facts
 
 
 def compositions() -> dict[int, int]:

@@ -19,17 +19,20 @@ import numpy as np
 
 from pmeans.errors import InputError, SlowKernelsWarning
 from pmeans.kernels.coded import CodedMatrix
+from pmeans.kernels.letters import TILE, GramWeights
 from pmeans.kernels.machine import available_threads, empty_rows
 from pmeans.kernels.means import SpaceMeans, check_matrix, checked_powers, described
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, check_groups, check_rule
 from pmeans.kernels.splitting import Splitting, split
-from pmeans.types import Array, Case, Floats, Ids, Root, TokenBatch, WordTable
+from pmeans.types import Array, Case, Floats, Ids, Ints, Root, TokenBatch, WordTable
 
 __all__ = [
     "LONGEST_NGRAM",
+    "TILE",
     "CodedMatrix",
+    "GramWeights",
     "LineStatus",
     "SpaceMeans",
     "Splitting",
@@ -39,6 +42,8 @@ __all__ = [
     "compose",
     "empty_rows",
     "first_not_finite",
+    "grams",
+    "identify",
     "join_means",
     "lookup",
     "map_rows",
@@ -109,16 +114,34 @@ def lookup(
     Returns:
         One batch for each table.
     """
-    texts = list(sentences)
-    if set(map(type, texts)) - {str}:
-        for i, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
+    texts = _strings(sentences)
     found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads, len(texts)))
     return [
         TokenBatch(ids, offsets, unknown, tuple(words), joined)
         for ids, offsets, unknown, words, joined in found
     ]
+
+
+def grams(sentences: Sequence[str], letters: Array, n_buckets: int) -> tuple[Ids, Ints]:
+    """Return the buckets of all grams, and the borders of the sentences' own, (n + 1,).
+
+    `pmeans.kernels.letters` says what grams are, and has the arguments.
+    """
+    found: tuple[Ids, Ints] = core.grams(_strings(sentences), letters, n_buckets)
+    return found
+
+
+def identify(
+    sentences: Sequence[str], model: GramWeights, n_threads: int | None = None
+) -> tuple[Ids, Floats]:
+    """Find the likeliest language of each sentence, as `pmeans.kernels.letters.identify` says.
+
+    Returns:
+        Columns, (n,) int32, and probabilities, (n,) float32.
+    """
+    texts = _strings(sentences)
+    found: tuple[Ids, Floats] = core.identify(texts, model, _threads(n_threads, len(texts)))
+    return found
 
 
 def power_means(
@@ -319,6 +342,15 @@ def train_skipgram(
     """
     check_job(job, inputs, outputs, begin, end)
     core.train_skipgram(job, inputs, outputs, epoch, begin, end, _threads(n_threads))
+
+
+def _strings(sentences: Sequence[str]) -> list[str]:
+    texts = list(sentences)
+    if set(map(type, texts)) - {str}:
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
+    return texts
 
 
 def _threads(n_threads: int | None, n_rows: int = FEW + 1) -> int:
