@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pmeans.identifier import FoundLanguages
 from pmeans.types import Array, Ints, TokenBatch
 
 
@@ -21,18 +22,25 @@ class Coverage:
         known: Words of each sentence that have a vector, (n_spaces, n_sentences).
         tokens: Words of each sentence, (n_sentences,).
         unknown_words: For each space, how often each word without a vector occurred.
+        none: Which sentences are in none of the encoder's languages, (n_sentences,); none are
+            where the language was given.
+        doubtful: Which sentences have a doubtful language, (n_sentences,); the same.
     """
 
     spaces: tuple[str, ...]
     known: Ints
     tokens: Ints
     unknown_words: Mapping[str, Counter[str]]
+    none: npt.NDArray[np.bool_]
+    doubtful: npt.NDArray[np.bool_]
 
     @classmethod
     def empty(cls, spaces: Sequence[str], n: int = 0) -> Coverage:
         """Return the coverage of ``n`` sentences of which nothing has been counted yet."""
         known = np.zeros((len(spaces), n), dtype=np.int64)
-        return cls(tuple(spaces), known, known.sum(axis=0), {name: Counter() for name in spaces})
+        unknown = {name: Counter[str]() for name in spaces}
+        none, doubtful = np.zeros((2, n), dtype=np.bool_)
+        return cls(tuple(spaces), known, known.sum(axis=0), unknown, none, doubtful)
 
     @classmethod
     def joined(cls, parts: Sequence[Coverage]) -> Coverage:
@@ -42,12 +50,21 @@ class Coverage:
             name: sum((p.unknown_words[name] for p in parts), Counter[str]()) for name in spaces
         }
         known = np.concatenate([part.known for part in parts], axis=1)
-        return cls(spaces, known, np.concatenate([part.tokens for part in parts]), unknown)
+        tokens, none, doubtful = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("tokens", "none", "doubtful")
+        )
+        return cls(spaces, known, tokens, unknown, none, doubtful)
 
     def at(self, sentences: slice) -> Coverage:
         """Return a view of some sentences; what is entered there is entered here."""
         known, tokens = self.known[:, sentences], self.tokens[sentences]
-        return Coverage(self.spaces, known, tokens, self.unknown_words)
+        doubts = self.none[sentences], self.doubtful[sentences]
+        return Coverage(self.spaces, known, tokens, self.unknown_words, *doubts)
+
+    def add(self, found: FoundLanguages) -> None:
+        """Enter the doubts about the languages of all sentences."""
+        self.none[:], self.doubtful[:] = found.none, found.doubtful
 
     def enter(
         self, space: str, which: Array, batch: TokenBatch, kept: TokenBatch, made: Array, n: int

@@ -22,6 +22,7 @@ from pmeans.align import Alignment
 from pmeans.align_fit import Fit, Method
 from pmeans.coverage import Coverage
 from pmeans.errors import InputError, LanguageError, NotFittedError
+from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
 from pmeans.recipe import Recipe
 from pmeans.sentence_encoder import CHUNK, LONG_CHUNK, SentenceEncoder, by_language, chunks
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
@@ -41,6 +42,8 @@ class PowerMeanEncoder(SentenceEncoder):
         znorm: ZNorm | None = None,
         alignment: Alignment | None = None,
         translations: Translations | None = None,
+        identifier: Identifier | None = None,
+        languages: Sequence[str] | None = None,
     ) -> None:
         """Join a recipe with its spaces.
 
@@ -50,6 +53,8 @@ class PowerMeanEncoder(SentenceEncoder):
             znorm: Statistics fitted earlier; `fit_znorm` makes them.
             alignment: Maps fitted earlier, of z-normalised rows; `fit_alignment` makes them.
             translations: Text for classifiers to be calibrated by. It reaches no row.
+            identifier: Finds the language of sentences that come without one.
+            languages: Those to cover, of all that the spaces share; None covers all.
         """
         missing = [part.space for part in recipe.parts if part.space not in spaces]
         if missing:
@@ -60,6 +65,7 @@ class PowerMeanEncoder(SentenceEncoder):
         self.znorm = znorm
         self.alignment = alignment
         self.translations = translations
+        self.identifier = identifier
         named = [space.languages for space in self.spaces.values()]
         specific = {lang for langs in named for lang in langs if lang != ANY_LANGUAGE}
         covered = [lang for lang in specific if all(s.covers(lang) for s in self.spaces.values())]
@@ -70,6 +76,9 @@ class PowerMeanEncoder(SentenceEncoder):
                 f"the spaces of recipe {recipe.name!r} share no language: "
                 + "; ".join(f"{s.name} has {', '.join(s.languages)}" for s in self.spaces.values())
             )
+        self._only = languages
+        if languages is not None:
+            self.languages = tuple(map(self.language, languages))
         widths = [self.spaces[part.space].dim * len(part.powers) for part in recipe.parts]
         ends = np.cumsum(widths).tolist()
         self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
@@ -89,9 +98,13 @@ class PowerMeanEncoder(SentenceEncoder):
 
     def replace(self, **changes: Any) -> PowerMeanEncoder:
         """Return an encoder that differs in what it is made of, by the names of `__init__`."""
-        names = ("recipe", "spaces", "znorm", "alignment", "translations")
-        kept = {name: getattr(self, name) for name in names}
+        names = ("recipe", "spaces", "znorm", "alignment", "translations", "identifier")
+        kept = {name: getattr(self, name) for name in names} | {"languages": self._only}
         return PowerMeanEncoder(**{**kept, **changes})
+
+    def for_language(self, lang: str) -> PowerMeanEncoder:
+        """Return the same encoder for one language alone, which need not be named any more."""
+        return self.replace(languages=(lang,))
 
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
@@ -131,12 +144,14 @@ class PowerMeanEncoder(SentenceEncoder):
         blocks: list[Floats] = []
         done = 0
         straight = out is not None and (lang is None or isinstance(lang, str))
+        doubts = Doubts()
         for texts, langs in chunks(sentences, lang, LONG_CHUNK if straight else CHUNK):
             n = len(texts)
             rows = np.empty((n, self.dim), np.float32) if out is None else out[done : done + n]
-            self._encode_chunk(texts, langs, rows, n_threads)
+            self._encode_chunk(texts, self.found(texts, langs, n_threads, doubts), rows, n_threads)
             blocks.append(rows)
             done += n
+        doubts.warn(stacklevel=3)
         if out is not None:
             return out
         return np.concatenate([np.empty((0, self.dim), dtype=np.float32), *blocks])
@@ -154,7 +169,9 @@ class PowerMeanEncoder(SentenceEncoder):
         done = 0
         for texts, langs in chunks(sentences, lang, LONG_CHUNK):
             chunk = slice(done, done + len(texts))
-            self._encode_chunk(texts, langs, rows[chunk], n_threads, coverage.at(chunk))
+            some = coverage.at(chunk)
+            found = self.found(texts, langs, n_threads, some)
+            self._encode_chunk(texts, found, rows[chunk], n_threads, some)
             done += len(texts)
         return rows, coverage
 
@@ -165,9 +182,39 @@ class PowerMeanEncoder(SentenceEncoder):
         parts = [Coverage.empty(tuple(self.spaces))]
         for texts, langs in chunks(sentences, lang, CHUNK):
             parts.append(Coverage.empty(tuple(self.spaces), len(texts)))
-            for code, which in by_language(texts, langs, self.language):
+            found = self.found(texts, langs, None, parts[-1])
+            for code, which in by_language(texts, found, self.language):
                 self._find([texts[i] for i in which], code, None, (parts[-1], which))
         return Coverage.joined(parts)
+
+    def detect(self, texts: Iterable[str]) -> list[Detection]:
+        """Find the language of each text."""
+        blocks = (self.identified(some) for some, _ in chunks(texts, None, LONG_CHUNK))
+        return [each for block in blocks for each in block.detections()]
+
+    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
+        """Find the languages of some texts among those of this encoder."""
+        if self.identifier is None:
+            raise LanguageError(
+                f"which language? This encoder covers {', '.join(self.languages)}, and has nothing "
+                "to tell them apart by: pass lang=."
+            )
+        return self.identifier.find(texts, self.languages, n_threads)
+
+    def found(
+        self,
+        texts: Sequence[str],
+        langs: str | list[str] | None,
+        n_threads: int | None = None,
+        doubts: Doubts | Coverage | None = None,
+    ) -> str | list[str] | FoundLanguages | None:
+        """Return languages as they were given, or else as they are found, with doubts counted."""
+        if not (langs is None or langs == AUTO) or len(self.languages) < 2:
+            return langs
+        found = self.identified(texts, n_threads)
+        if doubts is not None:
+            doubts.add(found)
+        return found
 
     def fit_znorm(
         self,
@@ -250,7 +297,7 @@ class PowerMeanEncoder(SentenceEncoder):
     def _encode_chunk(
         self,
         texts: list[str],
-        langs: str | list[str] | None,
+        langs: str | list[str] | FoundLanguages | None,
         out: Floats,
         n_threads: int | None,
         coverage: Coverage | None = None,
@@ -331,9 +378,9 @@ class PowerMeanEncoder(SentenceEncoder):
 
     def language(self, lang: str | None) -> str:
         """Return the code that sentences are encoded by, or say which languages there are."""
-        if lang is None and len(self.languages) <= 1:
-            return self.languages[0] if self.languages else ANY_LANGUAGE
-        if lang is None:
+        if lang is None or lang == AUTO:
+            if len(self.languages) <= 1:
+                return self.languages[0] if self.languages else ANY_LANGUAGE
             raise LanguageError(
                 f"which language? This encoder covers {', '.join(self.languages)}: pass lang=."
             )

@@ -8,6 +8,7 @@
         znorm.safetensors        fitted statistics, if the recipe asks for z-norm
         alignment.safetensors    fitted maps into the pivot language, if there are any
         translations.tsv         sentences and translations to calibrate classifiers by, if any
+        identifier.safetensors   what tells languages apart, if anything does
         MODEL.md, SHA256SUMS     the model card, and checksums of all files, if it was built
 
 A folder is written under a temporary name and renamed when it is whole. The package's own model
@@ -30,6 +31,7 @@ from pmeans.align import Alignment
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError, did_you_mean
 from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes
+from pmeans.identifier import Identifier
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import library
 from pmeans.spaces.library import find_space
@@ -41,6 +43,8 @@ from pmeans.znorm import ZNorm
 DEFAULT = Path(__file__).parent / "default_model"
 """The model in the package: English, German and French."""
 
+_RECIPE, _ZNORM, _ALIGNMENT = "recipe.toml", "znorm.safetensors", "alignment.safetensors"
+_TRANSLATIONS, _IDENTIFIER = "translations.tsv", "identifier.safetensors"
 RECIPE, CARD = "recipe.toml", "MODEL.md"
 """What each folder of a model has, and its card."""
 
@@ -168,6 +172,8 @@ def write(encoder: PowerMeanEncoder, folder: Path) -> None:
         encoder.alignment.save(folder / _ALIGNMENT)
     if encoder.translations:
         encoder.translations.save(folder / _TRANSLATIONS)
+    if encoder.identifier:
+        encoder.identifier.save(folder / _IDENTIFIER)
 
 
 def _space_file(folder: Path, name: str) -> Path:
@@ -196,11 +202,13 @@ def _load_folder(folder: Path) -> PowerMeanEncoder:
     recipe = Recipe.from_toml(folder / RECIPE)
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
     plain = PowerMeanEncoder(recipe, spaces)
-    znorm, alignment, told = (folder / name for name in (_ZNORM, _ALIGNMENT, _TRANSLATIONS))
+    files = (_ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER)
+    znorm, alignment, told, identifier = (folder / name for name in files)
     return plain.replace(
         znorm=ZNorm.load(znorm, recipe.znorm, plain.dim) if znorm.is_file() else None,
         alignment=Alignment.load(alignment, plain.dim) if alignment.is_file() else None,
         translations=Translations.load(told) if told.is_file() else None,
+        identifier=Identifier.load(identifier) if identifier.is_file() else None,
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError
+from pmeans.identifier import FoundLanguages
 from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.types import Array, Floats
 
@@ -54,7 +55,8 @@ class SentenceEncoder(abc.ABC):
 
         Args:
             sentences: Any iterable of sentences.
-            lang: Language of all sentences, or one for each.
+            lang: Language of all sentences, or one for each; None or ``"auto"`` finds it, sentence
+                by sentence.
             out: Where to write, (n, dim) float32; ``sentences`` must then have a length.
             n_threads: Threads to use; all available ones if None.
         """
@@ -101,8 +103,8 @@ class SentenceEncoder(abc.ABC):
             pool: Not supported: threads do the work, see ``n_threads``.
             chunk_size: Accepted for compatibility.
             sentences: The older name of ``inputs``.
-            lang: Language of all sentences, or one for each. May be left out where the encoder
-                covers a single language.
+            lang: Language of all sentences, or one for each. If it is left out, or ``"auto"``, the
+                encoder finds it, sentence by sentence, and warns where it is in doubt.
             out: Where to write, (n, dim) float32; ``inputs`` must then have a length.
             n_threads: Threads to use; all available ones if None.
 
@@ -250,9 +252,14 @@ def _halved(
 
 
 def by_language(
-    texts: list[str], langs: str | list[str] | None, checked: Callable[[str | None], str]
+    texts: list[str],
+    langs: str | list[str] | FoundLanguages | None,
+    checked: Callable[[str | None], str],
 ) -> Iterator[tuple[str, Array]]:
     """Group the sentences of a chunk by language: checked codes, and positions in it, (n,)."""
+    if isinstance(langs, FoundLanguages):
+        yield from langs.groups()
+        return
     if langs is None or isinstance(langs, str):
         yield checked(langs), np.arange(len(texts))
         return

@@ -118,8 +118,9 @@ def test_languages_are_listed_and_others_refused(encoder):
     assert {"en", "de"} <= set(encoder.languages)
     with pytest.raises(LanguageError, match="'xx'"):
         encoder.encode(["a house"], lang="xx")
-    with pytest.raises(LanguageError, match="which language"):
-        encoder.encode(["a house"])
+    if getattr(encoder, "identifier", None) is None:
+        with pytest.raises(LanguageError, match="which language"):
+            encoder.encode(["a house"])
 
 
 @pytest.mark.parametrize("langs", [["en"], ["en", "de", "en"]])

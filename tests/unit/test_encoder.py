@@ -47,7 +47,7 @@ def test_each_sentence_may_have_its_own_language(toy):
 
 
 def test_a_language_is_asked_for_where_there_are_several(toy):
-    with pytest.raises(LanguageError, match="covers de, en: pass lang="):
+    with pytest.raises(LanguageError, match=r"covers de, en, .*pass lang="):
         encoder(toy).encode("x")
 
 

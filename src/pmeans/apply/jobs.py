@@ -13,6 +13,7 @@ from pmeans.apply.labelled import block_languages
 from pmeans.apply.pipeline import Job, JobOptions, Report, run
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
+from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
 from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
@@ -23,6 +24,9 @@ from pmeans.types import Floats
 ADDED = ("label", "probability", "note")
 """Columns of a prediction; ``predicted_`` stands before them if the input has one of these."""
 
+LANGUAGE = "language"
+"""One more of them, before the note, where languages are found."""
+
 
 @dataclass(frozen=True)
 class EmbedOptions(JobOptions):
@@ -32,11 +36,13 @@ class EmbedOptions(JobOptions):
         normalize: Scale every vector to length 1.
         n_threads: Threads to use; all available ones if None.
         dtype: Of the numbers, as `pmeans.rows.writers` says; int8 keeps no lengths.
+        doubts: Counts rows of this run whose language was looked for, and in doubt.
     """
 
     normalize: bool = False
     n_threads: int | None = None
     dtype: Precision = "float32"
+    doubts: Doubts = field(default_factory=Doubts)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class PredictOptions(JobOptions):
 
     Attributes:
         separator: Between the labels of a row, where it may have several; ``|`` if not given.
-        words: Counts known and unknown words of the rows of this run.
+        words: Counts known and unknown words of the rows of this run, and doubts about languages.
     """
 
     batch_size: int = 4 * BLOCK  # vectors do not stay, so that there is room for more
@@ -99,7 +105,9 @@ def predict_to_file(
     """Write every row of a source with its prediction, resuming where an earlier run was stopped.
 
     A note says why a row has no label of its own making: ``unsure``, ``no known word`` (the label
-    is then the commonest of training), or ``unreadable``.
+    is then the commonest of training), or ``unreadable``. Where languages are found, there is a
+    column for them, and a note if one is doubtful, or if a text is in none of the encoder's: then
+    it has no language, and is treated as the likeliest of them.
 
     Args:
         classifier: What predicts.
@@ -128,7 +136,7 @@ class _Embedding(Job):
     def identity(self) -> dict[str, Any]:
         return {
             "model": self.encoder.fingerprint(),
-            "lang": self.lang,
+            **self.found_by(),
             "normalize": self.options.normalize,
             "dtype": self.options.dtype,
         }
@@ -142,7 +150,7 @@ class _Embedding(Job):
         vectors = self._buffers[0][:n]
         self.encoder.encode(
             [text or "" for text in block.texts],
-            lang=block_languages(block, self.encoder, self.lang),
+            lang=block_languages(block, self.encoder, self.lang, self.options.doubts),
             normalize_embeddings=self.options.normalize,
             n_threads=self.options.n_threads,
             out=vectors,
@@ -161,6 +169,7 @@ class _Labelling(Job):
             raise InputError("open the source with whole=True: all columns are written.")
         super().__init__(classifier.encoder, source, *args)
         self._classifier, self._separator = classifier, self.options.separator or "|"
+        self._added = (*ADDED[:-1], LANGUAGE, ADDED[-1]) if self.lang == AUTO else ADDED
 
     def identity(self) -> dict[str, Any]:
         fitted, digest = self._classifier.fitted, hashlib.sha256()
@@ -174,21 +183,20 @@ class _Labelling(Job):
             "model": self.encoder.fingerprint(),
             "classifier": digest.hexdigest()[:12],
             "unsure": self._classifier.unsure,
-            "lang": self.lang,
+            **self.found_by(),
             "separator": self._separator,
         }
 
     def work(self, block: Block, state: State) -> tuple[Records, dict[str, Any]]:
         """Return the rows of a block with their predictions, and what there is to count."""
-        added = state.columns[-len(ADDED) :]
+        added = state.columns[-len(self._added) :]
         if not added:
-            taken = not set(ADDED).isdisjoint(block.names)
-            added = tuple(f"predicted_{name}" for name in ADDED) if taken else ADDED
+            taken = not set(self._added).isdisjoint(block.names)
+            added = tuple(f"predicted_{name}" for name in self._added) if taken else self._added
         skipped = [i for i, text in enumerate(block.texts) if text is None]
+        langs = block_languages(block, self.encoder, self.lang, self.options.words.doubts)
         found = self._classifier.classify(
-            [text or "" for text in block.texts],
-            lang=block_languages(block, self.encoder, self.lang),
-            words=self.options.words,
+            [text or "" for text in block.texts], lang=langs, words=self.options.words
         )
         labels: list[Any] = list(found.labels)
         probabilities: list[Any] = list(found.probabilities)
@@ -203,11 +211,21 @@ class _Labelling(Job):
         notes = ["unsure" if label is None else "" for label in labels]
         for i in np.flatnonzero(found.empty).tolist():
             notes[i] = "no known word"
+        columns = [labels, probabilities]
+        if isinstance(langs, FoundLanguages):
+            columns.append([each.lang for each in langs.detections()])
+            for which, note in (
+                (langs.none, "no known language"),
+                (langs.doubtful, "which language?"),
+            ):
+                for i in np.flatnonzero(which).tolist():
+                    notes[i] = "; ".join(filter(None, (notes[i], note)))
         for i in skipped:
-            labels[i] = probabilities[i] = None
+            for column in columns:
+                column[i] = None
             notes[i] = "unreadable"
         names = (*block.names, *added)
-        return Records(names, block.cells, (labels, probabilities, notes)), {
+        return Records(names, block.cells, (*columns, notes)), {
             "columns": state.columns or names,
             "unsure": state.unsure + unsure,
             "empty": state.empty + int(found.empty.sum()) - len(skipped),

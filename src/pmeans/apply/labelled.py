@@ -3,53 +3,50 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
+from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows import Source, language_code, read_lines
 from pmeans.rows.fields import Block, Place
 from pmeans.spaces.edit import count_words
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
-from pmeans.transfer import identify
 from pmeans.transfer.labels import Label
-
-AUTO = "auto"
-"""In place of a language: tell it from each text."""
 
 
 def checked_language(
     encoder: PowerMeanEncoder, lang: str | None, lang_column: str | None = None
 ) -> str | None:
-    """Return the code of the language of all rows, `AUTO`, or None if a column tells it."""
-    covered = ", ".join(encoder.languages)
+    """Return the code of the language of all rows, `AUTO`, or None if there is nothing to find."""
     if lang and lang_column:
         raise InputError("lang= and lang_column= exclude each other: leave one out.")
-    if not lang and not lang_column and len(encoder.languages) > 1:
+    if lang is not None and lang != AUTO:
+        return language_code(lang, encoder.languages)
+    if lang_column or len(encoder.languages) < 2:
+        return None
+    if encoder.identifier is None:
         raise LanguageError(
-            f"which language? {encoder.name!r} covers {covered}: give lang= or lang_column=."
+            f"which language? {encoder.name!r} covers {', '.join(encoder.languages)}: "
+            "give lang= or lang_column=."
         )
-    return lang if lang in (None, AUTO) else language_code(lang, encoder.languages)
-
-
-def languages_of(
-    texts: Sequence[str | None], encoder: PowerMeanEncoder, lang: str | None
-) -> str | list[str] | None:
-    """Return a checked language, or if it is `AUTO`, that of each text."""
-    return identify([text or "" for text in texts], encoder.languages) if lang == AUTO else lang
+    encoder.identified([])  # raises an error if one of them cannot be found
+    return AUTO
 
 
 def block_languages(
-    block: Block, encoder: PowerMeanEncoder, lang: str | None
-) -> str | list[str] | None:
-    """Return the language of all rows of a block, or one for each."""
+    block: Block, encoder: PowerMeanEncoder, lang: str | None, doubts: Doubts
+) -> str | list[str] | FoundLanguages | None:
+    """Return the language of all rows of a block, or one for each; any for one without text."""
     if block.langs is None:
-        return languages_of(block.texts, encoder, lang)
-    # A row that could not be read has no text, so that any language will do.
+        found = encoder.found([text or "" for text in block.texts], lang)
+        if isinstance(found, FoundLanguages):
+            doubts.add(found, without=block.texts.count(None))
+        return found
     return [code or (*encoder.languages, "")[0] for code in block.langs]
 
 
@@ -75,7 +72,7 @@ def read_labelled(
     Args:
         source: Opened with the name of the label's column.
         encoder: Whose languages they are.
-        lang: Language of all rows, `AUTO`, or None if a column tells.
+        lang: Language of all rows; None or `AUTO` if a column tells it, or else to find it.
         separator: Splits the label column into several labels, if given.
         report: Called with how far it is read.
     """
@@ -85,8 +82,7 @@ def read_labelled(
     langs: list[str] = []
     skipped = 0
     for block in source.blocks():
-        of_rows = block_languages(block, encoder, lang)
-        codes = of_rows if isinstance(of_rows, list) else [""] * len(block.texts)
+        codes = block.langs or [None] * len(block.texts)
         found = zip(block.texts, block.labels or (), codes, block.lines, strict=True)
         for text, value, code, line in found:
             label = _label(value, separator)
@@ -98,12 +94,12 @@ def read_labelled(
                 continue
             texts.append(text)
             labels.append(label)
-            langs.append(code)
+            langs.append(code or "")
         report(block.place)
     if not texts:
         lost = f", and {skipped:,} rows could not be read" if skipped else ""
         raise InputError(f"{source.name}: no rows to learn from or to compare with{lost}.")
-    told = lang == AUTO or source.fields.lang_column is not None
+    told = source.fields.lang_column is not None
     return LabelledRows(texts, labels, langs if told else lang, skipped)
 
 

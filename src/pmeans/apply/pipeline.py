@@ -27,6 +27,7 @@ from pmeans._version import __version__
 from pmeans.apply.labelled import checked_language
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, StorageError
+from pmeans.identifier import AUTO
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State, open_partial, refuse_overwriting, writing_errors
 from pmeans.rows.writers import Writer
@@ -40,7 +41,7 @@ class JobOptions:
     """How any job is done.
 
     Attributes:
-        lang: Language of all rows, ``"auto"`` to find it, or None if a column tells.
+        lang: Language of all rows; None or ``"auto"`` finds it, unless a column tells.
         batch_size: Rows that are read and worked on together; changes no byte of the output.
         save_every: Seconds between savepoints, each of which waits for the disk.
     """
@@ -69,6 +70,11 @@ class Job(abc.ABC):
         self.lang = checked_language(encoder, options.lang, source.fields.lang_column)
         spaces = (space.path for space in encoder.spaces.values())
         self.inputs = (*source.files, *(str(path) for path in spaces if path), *keep)
+
+    def found_by(self) -> dict[str, Any]:
+        """Return the part of `identity` that the languages of rows depend on."""
+        identifier = self.encoder.identifier if self.lang == AUTO else None
+        return {"lang": self.lang, **({"identifier": identifier.digest()} if identifier else {})}
 
     @abc.abstractmethod
     def identity(self) -> dict[str, Any]:

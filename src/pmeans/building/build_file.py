@@ -2,7 +2,8 @@
 
 A build file is a recipe, how each of its spaces is packed (``words``, ``precision``), and what is
 fitted: ``[[texts]]`` to fit on, an ``[align]`` table, ``[[translations]]`` that classifiers are
-calibrated by, which the model carries as text, and ``[[materials]]`` for the model card.
+calibrated by, which the model carries as text, an ``[identify]`` table of what languages are told
+apart by, and ``[[materials]]`` for the model card.
 ``recipes/default.toml`` is one.
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
@@ -24,6 +25,7 @@ from pmeans import config, models
 from pmeans.align_fit import Fit
 from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
+from pmeans.building.identifier_fit import LanguageTexts
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
 from pmeans.files import optional, sizes, write_checksums
@@ -92,6 +94,7 @@ class Build(FromFiles):
         common: What says how common a word is: the texts, or, as much as these, the frequencies
             of the package wordfreq, which are those of news, subtitles and the web.
         translations: Pairs of which the model carries some, see `carried`.
+        identify: What the identifier of languages is fitted on; None for no identifier.
         card: A file with the hand-written part of the model card.
         materials: What all this was made from, for the model card.
     """
@@ -104,6 +107,7 @@ class Build(FromFiles):
     align: StoredFit | None = None
     common: Literal["texts", "texts+wordfreq"] = "texts"
     translations: tuple[PairFile, ...] = ()
+    identify: LanguageTexts | None = None
     card: FilePath | None = None
     materials: tuple[Material, ...] = ()
 
@@ -153,7 +157,10 @@ class Build(FromFiles):
             self.align,
             keep=self.align.keep if self.align else 0,
         )
-        encoder = encoder.replace(translations=carried(self.translations))
+        encoder = encoder.replace(
+            translations=carried(self.translations),
+            identifier=self.identify.fit() if self.identify else None,
+        )
         if self.align is None or encoder.alignment is None:
             return encoder
         return encoder.replace(alignment=encoder.alignment.stored_as(self.align.precision))

@@ -40,6 +40,7 @@ def render(
         _table(["space", "powers", "dim", "type", *(f"words {lang}" for lang in languages)], parts),
         "## Fitted",
         _table(["language", "z-norm", "map"], _fitted(encoder)),
+        *([_told_apart(encoder)] if encoder.identifier else ()),
         "## Files",
         _table(["file", "bytes"], files),
     ]
@@ -68,6 +69,12 @@ def _fitted(encoder: PowerMeanEncoder) -> list[list[str]]:
             mapped = f"{encoder.alignment.maps[lang].origin}, {encoder.alignment.precision}"
         rows.append([lang, f"{statistics.count:,} sentences", mapped])
     return rows
+
+
+def _told_apart(encoder: PowerMeanEncoder) -> str:
+    known = encoder.identifier.languages if encoder.identifier else ()
+    others = ", ".join(sorted(set(known) - set(encoder.languages)))
+    return f"The language of a text is found, also if it is one of these others: {others}."
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

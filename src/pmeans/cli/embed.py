@@ -68,5 +68,7 @@ def embed(
     say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
     if state.empty:
         say(f"{state.empty:,} rows have no known word and are zero.")
+    if how.doubts.any:
+        say(f"warning: {how.doubts}")
     if state.skipped:
         say(f"warning: {state.skipped:,} rows could not be read and are zero.")

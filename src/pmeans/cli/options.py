@@ -42,7 +42,8 @@ Lang = Annotated[
     str | None,
     option(
         "LANGUAGE",
-        "Of all texts: a code or a name, as 'de' or 'German'; 'auto' tells it from each text.",
+        "Of all texts: a code or a name, as 'de' or 'German'.",
+        shown="found for each text",
     ),
 ]
 LangColumn = Annotated[str | None, option("NAME", "Column with the language of each text.")]

@@ -27,7 +27,8 @@ def search(
         str | None, option("MODEL", "What made INDEX.", shown="the default model")
     ] = None,
     lang: Annotated[
-        str | None, option("LANGUAGE", "Of the queries, as 'de' or 'German'; or 'auto'.")
+        str | None,
+        option("LANGUAGE", "Of the queries, as 'de' or 'German'.", shown="found for each query"),
     ] = None,
     k: Annotated[int, option("N", "How many to find.", "-k", min=1)] = 10,
     texts: Annotated[str | None, option("FILE", "The sentences that were embedded.")] = None,

@@ -157,7 +157,7 @@ def predict(
     where = "" if out == "-" else f" in {out}"
     say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
-    for warning in how.words.warnings():
+    for warning in how.words.warnings(encoder):
         say(f"warning: {warning}")
 
 
@@ -224,7 +224,7 @@ def explain(
     The numbers are exact: with the constant they add up to how far the label is ahead of the
     best other one.
     """
-    from pmeans.apply.labelled import checked_language, languages_of
+    from pmeans.apply.labelled import checked_language
     from pmeans.errors import InputError
     from pmeans.files import replacing
     from pmeans.rows import valid_text
@@ -235,9 +235,7 @@ def explain(
         raise InputError("--json and --html exclude each other: leave one out.")
     classifier = TransferClassifier.load(folder)
     lang = checked_language(classifier.encoder, lang)
-    codes = languages_of([valid_text(sentence)], classifier.encoder, lang)
-    code = codes[0] if isinstance(codes, list) else codes
-    found = classifier.explain(sentence, lang=code, label=label)
+    found = classifier.explain(valid_text(sentence), lang=lang, label=label)
     if html:
         with replacing(html) as file:
             file.write(as_html([found]).encode("utf-8"))
@@ -267,7 +265,7 @@ def classify(
     Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
     same for files.
     """
-    from pmeans.apply.labelled import checked_language, languages_of
+    from pmeans.apply.labelled import checked_language
     from pmeans.rows import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
@@ -278,8 +276,7 @@ def classify(
     piped = (block.texts for block in open_source("-").blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:
-        codes = languages_of(some, classifier.encoder, lang)
-        found = classifier.classify(some, lang=codes, words=words)
+        found = classifier.classify(some, lang=lang, words=words)
         answers = zip(some, found.labels, found.probabilities, found.empty, strict=True)
         for said, label, p, empty in answers:
             note = "no known word" if empty else "unsure" if label is None else ""
@@ -291,7 +288,7 @@ def classify(
                 shown = "|".join(f"{x:.4f}" for x in p) if isinstance(p, tuple) else f"{p:.4f}"
                 print(names, shown, (said or "").translate(options.ONE_LINE), sep="\t")
         sys.stdout.flush()
-    for warning in words.warnings():
+    for warning in words.warnings(classifier.encoder):
         say(f"warning: {warning}")
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.identifier import Doubts
 from pmeans.rows import Fields, Source, open_source, texts_of
 from pmeans.rows.sources import open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
 from pmeans.sentence_encoder import chunks
-from pmeans.transfer import identify
 from pmeans.types import Array
 
 if TYPE_CHECKING:
@@ -166,9 +166,8 @@ def find(
     Args:
         encoder: The model that the rows were made with.
         index: Where to look.
-        queries: In one language; the rows may be in any that the model covers.
-        lang: The queries' language, or ``"auto"`` to tell it from each; may be left out where the
-            model covers a single one.
+        queries: In any language that the model covers, as the rows.
+        lang: The queries' language; if it is left out, or ``"auto"``, it is found for each.
         k: How many rows to find for each query.
         approximate: The approximate index of ``index``, to look there first.
 
@@ -180,12 +179,13 @@ def find(
             f"{str(index.path)!r} has rows of {index.rows.shape[1]} numbers and the model "
             f"{encoder.name!r} makes {encoder.dim}: name the model= that made them."
         )
+    doubts = Doubts()
     for texts, _ in chunks(queries, None, _BATCH):
-        codes = identify(texts, encoder.languages) if lang == "auto" else lang
-        vectors = encoder.encode(texts, lang=codes)
+        vectors = encoder.encode(texts, lang=encoder.found(texts, lang, doubts=doubts))
         answer = approximate.top_k(vectors, k) if approximate else top_k(vectors, index.rows, k)
         found, scores = answer
         known = index.texts_of(np.unique(found).tolist())
         for query, *best in zip(texts, found.tolist(), scores.tolist(), strict=True):
             hits = zip(*best, strict=True)
             yield query, [Hit(row, score, known.get(row)) for row, score in hits if row >= 0]
+    doubts.warn(stacklevel=2)

@@ -6,7 +6,7 @@ decided (`explain`) and is stored (`storage`). `scores` is what an evaluation fi
 
 from pmeans.transfer.classifier import Predictions, TransferClassifier
 from pmeans.transfer.explain import Explanation
-from pmeans.transfer.labels import AlikeLabelsWarning, identify
+from pmeans.transfer.labels import AlikeLabelsWarning
 from pmeans.transfer.scores import ClassScore, Evaluation, UnknownWordsWarning, WordCount
 from pmeans.transfer.storage import Chosen
 
@@ -20,5 +20,4 @@ __all__ = [
     "TransferClassifier",
     "UnknownWordsWarning",
     "WordCount",
-    "identify",
 ]

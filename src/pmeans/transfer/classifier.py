@@ -32,7 +32,7 @@ from pmeans.transfer import storage
 from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.labels import Label, read_labels, read_languages, read_targets, read_texts
 from pmeans.transfer.linear import probabilities
-from pmeans.transfer.scores import Evaluation, UnknownWordsWarning, WordCount, evaluation
+from pmeans.transfer.scores import Evaluation, WordCount, evaluation
 from pmeans.transfer.selection import Examples, learn
 from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.transfer.travel import HeldOut, calibrations
@@ -155,7 +155,8 @@ class TransferClassifier:
     ) -> Self:
         """Learn from texts with a label each, or a collection of labels each.
 
-        Texts without a known word are left out. ``lang`` is the language of all, or one for each.
+        Texts without a known word are left out. ``lang`` is one language or one for each text, here
+        and below; if it is left out it is found, with a warning of doubts.
         """
         from threadpoolctl import threadpool_limits
 
@@ -166,12 +167,12 @@ class TransferClassifier:
         x = np.empty((len(given), self.encoder.dim), dtype=np.float32)
         empty = np.empty(len(given), dtype=np.bool_)
         length = np.empty(len(given), dtype=np.int64)
-        langs = read_languages(lang, len(given))
-        for code, which in by_language(given, langs, self.encoder.language):
-            found, coverage = self.encoder.encode_covered([given[i] for i in which], lang=code)
-            x[which], empty[which] = found, coverage.zero_rows
-            length[which] = coverage.tokens
-            words.add(code, coverage)
+        found = self.encoder.found(given, read_languages(lang, len(given)), doubts=words.doubts)
+        for code, which in by_language(given, found, self.encoder.language):
+            some = [given[i] for i in which]
+            x[which], coverage = self.encoder.encode_covered(some, lang=code)
+            empty[which], length[which] = coverage.zero_rows, coverage.tokens
+            words.add(code, coverage, some)
         known = np.flatnonzero(~empty)
         if not len(known):
             raise InputError(
@@ -217,7 +218,7 @@ class TransferClassifier:
                 empty=len(given) - len(x),
             ),
         )
-        _warn(words)
+        self._warn(words)
         return self
 
     def adapt(self, texts: Iterable[str | None], *, lang: str | None = None) -> Self:
@@ -262,7 +263,7 @@ class TransferClassifier:
         """Return a label for each text, None where unsure; tuples if rows have several."""
         words = WordCount()
         labels = self.classify(texts, lang=lang, words=words).labels
-        _warn(words)
+        self._warn(words)
         return labels
 
     def classify(
@@ -296,7 +297,7 @@ class TransferClassifier:
         The label is the class to explain; None takes the one that is predicted. If texts may have
         several labels it must be given, and is explained against a class "not it".
         """
-        code = self.encoder.language(lang)
+        ((code, _),) = by_language([text], self.encoder.found([text], lang), self.encoder.language)
         classes, (weights, bias) = self.classes, self.weights_for(code)
         if self.encoder.coverage([text], lang=code).zero_rows[0]:
             # As in a prediction: without a known word only the shares of the classes speak.
@@ -329,7 +330,7 @@ class TransferClassifier:
             )
         words = WordCount()
         found = self.classify(given, lang=lang, words=words)
-        _warn(words)
+        self._warn(words)
         return evaluation(self.classes, gold, found.labels, found.empty, words)
 
     def save(self, folder: str | Path) -> None:
@@ -359,15 +360,15 @@ class TransferClassifier:
             decisions = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
             empty = np.empty(len(block), dtype=np.bool_)
             codes = langs[start : start + size] if isinstance(langs, list) else langs
-            for code, which in by_language(block, codes, self.encoder.language):
+            found = self.encoder.found(block, codes, doubts=words.doubts)
+            for code, which in by_language(block, found, self.encoder.language):
                 if code not in deciding:
                     deciding[code] = self._deciding(code)
                 encoder, bias = deciding[code]
                 some = block if len(which) == len(block) else [block[i] for i in which]
                 rows, coverage = encoder.encode_covered(some, lang=code)
-                decisions[which] = rows + bias
-                empty[which] = coverage.zero_rows
-                words.add(code, coverage)
+                decisions[which], empty[which] = rows + bias, coverage.zero_rows
+                words.add(code, coverage, some)
             decisions[empty] = fitted.prior
             yield decisions, empty
 
@@ -394,7 +395,6 @@ class TransferClassifier:
         named[~(largest >= (self.unsure or 0.0))] = None
         return named.tolist(), largest.tolist()
 
-
-def _warn(words: WordCount) -> None:
-    for warning in words.warnings():
-        warnings.warn(warning, UnknownWordsWarning, stacklevel=3)
+    def _warn(self, words: WordCount) -> None:
+        for warning in words.warnings(self.encoder):
+            warnings.warn(warning, stacklevel=3)

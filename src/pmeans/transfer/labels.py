@@ -126,29 +126,3 @@ def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[
     if len(codes) != n_rows:
         raise InputError(f"{n_rows:,} texts and {len(codes):,} languages: give one for each text.")
     return codes
-
-
-def identify(texts: Iterable[str], languages: Sequence[str]) -> list[str]:
-    """Return the likeliest language of each text, a guess where it has few words.
-
-    The codes to choose among are those that `PowerMeanEncoder.languages` lists.
-    """
-    if len(languages) < 2:
-        raise InputError(
-            f"there is no language to choose: the encoder covers {', '.join(languages) or 'any'}. "
-            "Name the language."
-        )
-    try:
-        import py3langid
-    except ImportError:
-        raise InputError(
-            "telling languages apart needs py3langid: pip install 'pmeans[lang]', or name the "
-            "language, or the column that has it."
-        ) from None
-    try:
-        py3langid.set_languages(list(languages))
-        return [py3langid.classify(text)[0] for text in texts]
-    except ValueError as error:
-        raise InputError(f"py3langid cannot tell {', '.join(languages)} apart: {error}.") from error
-    finally:
-        py3langid.set_languages(None)  # the module has one set of languages for everybody

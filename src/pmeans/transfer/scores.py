@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from pmeans.coverage import Coverage
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.identifier import DoubtfulLanguageWarning, Doubts
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.types import Array, Ints
 
@@ -20,6 +22,9 @@ UNSURE = "(unsure)"
 
 MANY = 0.3
 """Share of unknown words, over all word spaces, from which a warning is due."""
+
+
+_SOME = 100  # texts of which a language is looked for, if many words are unknown
 
 
 class UnknownWordsWarning(UserWarning):
@@ -33,6 +38,8 @@ class Words:
     sought: int = 0
     found: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+    unclear: list[str] = field(default_factory=list)
+    """Some of the texts that have too many unknown words."""
 
     @property
     def known(self) -> float:
@@ -45,9 +52,10 @@ class WordCount:
 
     def __init__(self) -> None:
         self.languages: dict[str, Words] = {}
+        self.doubts = Doubts()
 
-    def add(self, lang: str, coverage: Coverage) -> None:
-        """Count the words of a block of text in one language."""
+    def add(self, lang: str, coverage: Coverage, texts: Sequence[str]) -> None:
+        """Count the words of a block of texts in one language."""
         words = self.languages.setdefault(lang, Words())
         words.sought += int(coverage.tokens.sum()) * len(coverage.spaces)
         words.found += int(coverage.known.sum())
@@ -56,19 +64,38 @@ class WordCount:
             # A full stop without a vector is no loss, so that it does not count.
             words.sought -= missing.total() - sum(said.values())
             words.unknown.update(said)
+        if len(words.unclear) < _SOME:
+            unclear = coverage.by_sentence.mean(axis=0) < 1 - MANY
+            words.unclear += [texts[i] for i in np.flatnonzero(unclear)[:_SOME].tolist()]
 
-    def warnings(self) -> list[str]:
-        """Return a sentence for each language of which too many words are unknown."""
-        said = []
+    def warnings(self, encoder: PowerMeanEncoder) -> list[UserWarning]:
+        """Return a warning for each language of which too many words are unknown, and of doubts."""
+        said: list[UserWarning] = []
         for lang, words in self.languages.items():
             if 1 - words.known > MANY:
                 commonest = ", ".join(repr(word) for word, _ in words.unknown.most_common(8))
                 which = "" if lang == ANY_LANGUAGE else f" ({lang!r})"
-                said.append(
+                text = (
                     f"{1 - words.known:.0%} of the words{which} are unknown, most often "
-                    f"{commonest}. Is the language right?"
+                    f"{commonest}. Is the language right?{_looks_like(encoder, lang, words)}"
                 )
+                said.append(UnknownWordsWarning(text))
+        if self.doubts.any:
+            said.append(DoubtfulLanguageWarning(str(self.doubts)))
         return said
+
+
+def _looks_like(encoder: PowerMeanEncoder, lang: str, words: Words) -> str:
+    """Name the language that most of the unclear texts seem to be in, if it is another one."""
+    if encoder.identifier is None or not set(encoder.languages) <= set(
+        encoder.identifier.languages
+    ):
+        return ""
+    found = Counter(each.lang for each in encoder.detect(words.unclear))
+    ((other, n),) = found.most_common(1) or [(lang, 0)]
+    if other == lang or 2 * n < len(words.unclear):
+        return ""
+    return f" The text looks like {other or 'none of those that the model has'}."
 
 
 def _says_something(character: str) -> bool:

@@ -121,6 +121,8 @@ def test_everything_a_model_is_made_of_is_listed(name):
                 used.add(parts[2].rstrip("2"))  # LANGUAGES.KIND.SOURCE.ENDING
             elif "/vectors/" in file:
                 used.add(parts[0])  # SOURCE.LANGUAGE.ENDING
+            elif Path(file).name == "words.txt.xz":
+                used.add("wordfreq")
             elif "/teachers/" in file:
                 used.add(Path(file).parent.name.replace("_", "-"))
     assert used == listed

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pmeans import WordSpace, kernels, models, save_space
+from pmeans.building import identifier_fit
 from pmeans.building.build_file import Build
 from pmeans.cli.main import app
 from pmeans.errors import ConfigError, InputError, StorageError
@@ -75,6 +76,28 @@ def test_a_built_encoder_is_fitted_and_named_after_its_file(folder):
     assert encoder.alignment.precision == "int8"
     assert [f.shape for f in encoder.alignment.maps["de"].factors] == [(4, 2), (2, 4)]
     assert encoder.encode("die Katze", lang="de").any()
+
+
+def test_a_build_may_have_an_identifier_which_its_card_tells_of(folder, monkeypatch):
+    for name in ("_WITH_TEXT", "_WITHOUT", "_HELD_OUT"):
+        monkeypatch.setattr(identifier_fit, name, 100)
+    (folder / "list.txt").write_text("en\tthe cat sat\nde\tdie katze sass\nfi\tkissa ja\n")
+    pairs = "".join(f"{a} {c}\t{b} {d}\n" for a, b in PAIRS for c, d in PAIRS for _ in range(2))
+    (folder / "more.tsv").write_text(pairs)
+    table = """
+[identify]
+words = "list.txt"
+[[identify.texts]]
+path = "more.tsv"
+first = "en"
+second = "de"
+"""
+    encoder = made(folder, change=lambda text: text + table)
+    found = encoder.detect(["the cat", "die katze", "kissa"])
+    assert [each.lang for each in found] == ["en", "de", None]
+    card = (folder / "out" / "MODEL.md").read_text()
+    assert "found, also if it is one of these others: fi." in card
+    assert "identifier.safetensors" in card
 
 
 def test_the_commonest_words_of_the_texts_are_kept(folder):

@@ -6,12 +6,11 @@ import json
 import os
 import subprocess
 import sys
-import types
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from opinions import make_canonical, opinions
+from opinions import GERMAN, make_canonical, opinions
 from typer.testing import CliRunner
 
 import pmeans
@@ -19,6 +18,7 @@ from pmeans import TransferClassifier
 from pmeans.cli.main import app
 from pmeans.transfer import AlikeLabelsWarning
 from pmeans.translations import Translations
+from toy_identifier import make_identifier
 
 
 @pytest.fixture
@@ -112,21 +112,61 @@ def test_rows_of_mixed_languages_are_told_apart_by_a_column(run, files):
     assert [row["label"] for row in read_csv("m.csv")] == ["neg", "pos"]
 
 
-def test_languages_can_be_told_from_the_texts(run, files, monkeypatch):
-    found = types.ModuleType("py3langid")
-    found.set_languages = lambda codes: None
-    found.classify = lambda text: ("de" if "die" in text else "en", 0.0)
-    monkeypatch.setitem(sys.modules, "py3langid", found)
-    (files / "m.tsv").write_text("text\nthe bad dog\ndie gut suppe\n")
-    assert run("predict model m.tsv --lang auto --out m.csv").exit_code == 0
-    assert [row["label"] for row in read_csv("m.csv")] == ["neg", "pos"]
+@pytest.fixture
+def finding(encoder, files):
+    """A classifier whose encoder finds languages, Finnish among them."""
+    words = {"en": list(GERMAN), "de": list(GERMAN.values()), "fi": ["kissa", "ja"]}
+    encoder = encoder.replace(identifier=make_identifier(words))
+    TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en").save(files / "finding")
 
 
-def test_without_py3langid_the_extra_is_named(run, files, monkeypatch):
-    monkeypatch.setitem(sys.modules, "py3langid", None)
+@pytest.mark.usefixtures("finding")
+def test_a_language_that_is_left_out_is_found_and_told(run, files):
+    (files / "m.tsv").write_text("text\nthe bad dog\ndie gut suppe\nkissa ja kissa\nthe die\n")
+    result = run("predict finding m.tsv --out m.csv")
+    assert result.exit_code == 0, result.stderr
+    rows = read_csv("m.csv")
+    assert list(rows[0]) == ["text", "label", "probability", "language", "note"]
+    assert [row["label"] for row in rows[:2]] == ["neg", "pos"]
+    assert [row["language"] for row in rows] == ["en", "de", "", "en"]
+    notes = ["", "", "no known word; no known language", "which language?"]
+    assert [row["note"] for row in rows] == notes
+    said = "of 4 texts, 1 are in none of the model's languages, and the language of 1 is doubtful"
+    assert f"warning: {said}" in result.stderr
+
+
+@pytest.mark.usefixtures("finding")
+def test_the_language_that_is_found_is_the_one_that_is_named(run, files):
+    assert run("predict finding de.csv --lang auto --out a.csv").exit_code == 0
+    assert run("predict finding de.csv --lang de --out b.csv").exit_code == 0
+    found, named = read_csv("a.csv"), read_csv("b.csv")
+    assert {row.pop("predicted_language") for row in found} == {"de"}
+    assert found == named
+
+
+@pytest.mark.usefixtures("finding")
+def test_an_unreadable_row_has_no_language(run, files):
+    (files / "m.jsonl").write_text('{"text": "the dog"}\n{"text": 7}\n')
+    result = run("predict finding m.jsonl --on-error skip --out m.csv")
+    assert result.exit_code == 0, result.stderr
+    assert [row["language"] for row in read_csv("m.csv")] == ["en", ""]
+    assert "none of the model's languages" not in result.stderr
+
+
+@pytest.mark.usefixtures("finding")
+def test_fit_and_evaluate_find_languages(run, files):
+    with open("both.csv", "w") as both:
+        both.write((files / "en.csv").read_text() + (files / "de.csv").read_text()[14:])
+    pmeans.save(TransferClassifier.load("finding").encoder, "found")
+    assert run("fit both.csv --model found --out made").exit_code == 0
+    result = run("evaluate made both.csv --json")
+    assert json.loads(result.stdout)["accuracy"] == 1
+
+
+def test_a_model_without_an_identifier_asks_for_the_language(run, files):
     result = run("predict model de.csv --lang auto --out m.csv")
     assert result.exit_code == 1
-    assert "pip install 'pmeans[lang]'" in result.stderr
+    assert "which language?" in result.stderr
 
 
 def test_several_labels_are_split_and_joined_by_the_separator(run, files):
@@ -159,7 +199,7 @@ def test_a_language_is_adapted_to_unlabelled_text(run, files, given):
 @pytest.mark.parametrize(
     ("program", "heavy"),
     [
-        ("from pmeans import TransferClassifier", {"sklearn", "scipy", "pyarrow", "py3langid"}),
+        ("from pmeans import TransferClassifier", {"sklearn", "scipy", "pyarrow"}),
         ("from pmeans.cli.main import app", {"numpy", "sklearn"}),
     ],
 )
