@@ -152,7 +152,9 @@ class Identifier {
     const double sharpness = model_.sharpness / std::sqrt(static_cast<double>(n));
     double total = 0, others = 0;
     for (size_t k = 0; k < model_.n_languages; ++k) {
-      const double likely = std::exp(static_cast<double>(scores_[k] - scores_[best]) * sharpness);
+      const double exponent = static_cast<double>(scores_[k] - scores_[best]) * sharpness;
+      if (exponent < -40) continue;  // too little to change a sum of at least 1
+      const double likely = std::exp(exponent);
       total += likely;
       if (!model_.wanted[k]) others += likely;
     }
