@@ -10,8 +10,11 @@ import pyarrow.parquet
 import pytest
 
 import pmeans
+from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
+from pmeans.identifier import DoubtfulLanguageWarning
 from pmeans.search import find, open_index, top_k
+from toy_identifier import make_identifier
 
 ROWS = np.array([[0, 2], [3, 3], [5, 0], [0, 0], [-1, 0], [0, 9]], dtype=np.float32)
 EAST = np.array([[1, 0]], dtype=np.float32)
@@ -195,3 +198,14 @@ def test_searching_loads_nothing_that_is_not_needed():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_the_language_of_a_query_is_found(tmp_path, toy):
+    words = {"en": ["the", "cat", "sat"], "de": ["die", "katze"]}
+    recipe = Recipe((Part("toy", (1,)),), "toy", tokenizer="words")
+    encoder = PowerMeanEncoder(recipe, {"toy": toy}, identifier=make_identifier(words))
+    np.save(tmp_path / "rows.npy", encoder.encode(["cat", "sat", "katze"], lang=["en", "en", "de"]))
+    index = open_index(tmp_path / "rows.npy")
+    with pytest.warns(DoubtfulLanguageWarning, match="of 3 texts, 1 are in none"):
+        answers = [hits for _, hits in find(encoder, index, ["katze", "sat", "42"], k=1)]
+    assert [[hit.row for hit in hits] for hits in answers] == [[2], [1], []]

@@ -10,6 +10,7 @@ from embedding_jobs import FORMATS, SENTENCES, embed, make_encoder, read
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError
 from pmeans.rows import Fields, open_source, partial
+from toy_identifier import make_identifier
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -118,3 +119,17 @@ def test_a_language_may_be_named_in_full(tmp_path, encoder, sentences):
     embed(encoder, sentences, tmp_path / "a.npy", lang="English")
     embed(encoder, sentences, tmp_path / "b.npy", lang="en-GB")
     assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
+
+
+def test_languages_are_found_row_by_row_and_doubts_counted(tmp_path, encoder):
+    words = {"en": ["the", "cat"], "de": ["die", "katze"], "fi": ["kissa", "ja"]}
+    encoder = encoder.replace(identifier=make_identifier(words))
+    texts = ["the cat", "die katze", "kissa ja kissa", "the die"]
+    (tmp_path / "in.txt").write_text("".join(f"{text}\n" for text in texts))
+    how = EmbedOptions()
+    source = open_source(tmp_path / "in.txt", Fields())
+    embed_to_file(encoder, source, tmp_path / "out.npy", how)
+    found = encoder.identified(texts)
+    np.testing.assert_array_equal(read(tmp_path / "out.npy"), encoder.encode(texts, lang=found))
+    assert list(found)[:2] == ["en", "de"]
+    assert (how.doubts.texts, how.doubts.none, how.doubts.doubtful) == (4, 1, 1)
