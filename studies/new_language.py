@@ -1,81 +1,124 @@
-"""How good an added language gets: a model's French against French added to the model without it.
+"""How good an added language gets: quality against the number of pairs, with a dictionary or not.
 
-    python studies/new_language.py DATA [MODEL] [LANG]
+    python studies/new_language.py DATA LANG [MODEL] [N ...]
 
-DATA has ``lexicon``, ``mono`` and ``parallel``. MODEL (the package's own if none is named) has
-English and LANG (French). The language's words are taken away with its statistics and its map, and
-what is left is extended. Printed is the share of English sentences whose nearest sentence of LANG
-is their translation, among at most 500 held-out pairs of each source, and the share of the words
-of these sentences that have a row of their own in the best part. Subwords stay: in a model that has
-them they still know the language, and flatter what is added.
+DATA has ``lexicon``, ``parallel`` and ``tasks``. MODEL (the package's own if none is named) lacks
+LANG and gets it from N pairs, by default 0 to 100,000. Printed is a table of per cents, a row for
+each N: translations found among the 1,961 sentences of NTREX from and to English, STS across and
+within (Spearman), the genre of a sentence by a classifier that was trained in English (chance is
+10), the words of NTREX that have a vector of their own in the first part, and seconds of processor
+time. Without pairs the z-norm is fitted on 5,000 sentences of LANG.
 """
 
 import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pmeans
-from pmeans import PowerMeanEncoder
-from pmeans.align import Alignment
+from pmeans import PowerMeanEncoder, TransferClassifier
 from pmeans.building.new_language import NewLanguage
-from pmeans.evaluation.measures import retrieval
-from pmeans.spaces import edit
-from pmeans.text import tokenize
+from pmeans.evaluation import tasks
+from pmeans.evaluation.measures.retrieval import retrieved
+from pmeans.evaluation.measures.similarity import spearman
+from pmeans.output import unit_rows
 from pmeans.training.corpus import PairFile
-from pmeans.znorm import ZNorm
 
-CANDIDATES = 500
-SOURCES = ("tatoeba", "multi30k", "wmt-news", "bible")
-
-
-def without(encoder: PowerMeanEncoder, lang: str) -> PowerMeanEncoder:
-    """Take a language out of a model, but for what its other vectors have learned from it."""
-    spaces = {
-        name: edit.prune(space, {code: space.words(code) for code in space.tables if code != lang})
-        for name, space in encoder.spaces.items()
-    }
-    statistics = encoder.znorm.statistics.items()
-    znorm = ZNorm(encoder.znorm.scope, {code: each for code, each in statistics if code != lang})
-    alignment = encoder.alignment
-    if alignment:
-        maps = {code: each for code, each in alignment.maps.items() if code != lang}
-        alignment = Alignment(alignment.pivot, maps, alignment.precision)
-    return PowerMeanEncoder(encoder.recipe, spaces, znorm, alignment)
+PAIRS = (0, 1_000, 3_000, 10_000, 30_000, 100_000)
+COLUMNS = (
+    "pairs", "dictionary", "NTREX en-{0}", "NTREX {0}-en", "STS en-{0}", "STS {0}", "genre en-{0}",
+    "words known", "CPU s",
+)  # fmt: skip
 
 
 def main() -> None:
-    """Print a table, a row for each way to get the language."""
-    data, model, lang = (*sys.argv[1:], *(None, "fr")[len(sys.argv) - 2 :])
+    """Print the table."""
+    data, lang, *rest = sys.argv[1:]
+    model = rest.pop(0) if rest and not rest[0].isdigit() else None
+    counts = [int(n) for n in rest] or PAIRS
     data = Path(data)
-    own = pmeans.load(model)
-    rest = without(own, lang)
-    dictionaries = (str(data / "lexicon" / f"en-{lang}.translations.wiktionary.tsv.gz"),)
-    text = str(data / "mono" / f"{lang}.commonvoice.txt.xz")
-    parallel = str(data / "parallel" / f"en-{lang}.tsv.gz")
-
-    def pairs(limit: int) -> PairFile:
-        return PairFile(parallel, "en", lang, ("tatoeba",), limit)
-
-    ways = {
-        "a dictionary and text": NewLanguage(lang, dictionaries, text=text),
-        "5,000 pairs": NewLanguage(lang, pairs=pairs(5_000)),
-        "20,000 pairs": NewLanguage(lang, pairs=pairs(20_000)),
-        "a dictionary and 5,000 pairs": NewLanguage(lang, dictionaries, pairs(5_000)),
-        "a dictionary and 20,000 pairs": NewLanguage(lang, dictionaries, pairs(20_000)),
+    old = whitespace(pmeans.load(model))
+    files = sorted((data / "parallel").glob(f"en-{lang}.tsv.*"))
+    dictionary = sorted((data / "lexicon").glob(f"en-{lang}.translations.wiktionary.tsv.gz"))
+    sets = {
+        task.name: tasks.load(task, data, ["en", lang]).rows
+        for task in map(tasks.find, ("NTREX", "STS", "XNLI-genre"))
+        if lang in task.languages
     }
-    held = {source: retrieval.held_out(parallel)[source][:CANDIDATES] for source in SOURCES}
-    seconds = [pair.second for found in held.values() for pair in found]
-    words = [word for text in seconds for word in tokenize(text, "words", lang)]
-    print(f"| {lang} from | {' | '.join(held)} | words known |\n|---|{'---|' * len(held)}---|")
-    for name in ("the model itself", *ways):
-        encoder = own
-        if name in ways:
-            encoder = ways[name].add_to(rest, progress=lambda share, words: None)
-        scores = [
-            100 * retrieval.accuracy(encoder, found, ("en", lang)).value for found in held.values()
+    classifier = None
+    if "XNLI-genre" in sets:
+        genre = sets["XNLI-genre"]["en"]["train"]
+        classifier = TransferClassifier(old).fit(
+            genre.sentences, list(map(str, genre.labels)), lang="en"
+        )
+    print("| " + " | ".join(COLUMNS).format(lang) + " |\n|" + "---|" * len(COLUMNS))
+    for n in counts:
+        for listed in ((), tuple(map(str, dictionary))):
+            if n == 0 and not listed:
+                continue
+            start = time.process_time()
+            grown = added(old, lang, listed, files[0], n)
+            spent = time.process_time() - start
+            scores = measured(grown, lang, sets, classifier)
+            shown = [f"{n:,}", "yes" if listed else "no", *scores, f"{spent:.0f}"]
+            print("| " + " | ".join(shown) + " |", flush=True)
+
+
+def whitespace(encoder: PowerMeanEncoder) -> PowerMeanEncoder:
+    """Return the encoder for text that is split already, as tasks are."""
+    return encoder.replace(recipe=replace(encoder.recipe, tokenizer="whitespace"))
+
+
+def added(
+    encoder: PowerMeanEncoder, lang: str, dictionaries: tuple[str, ...], file: Path, n: int
+) -> PowerMeanEncoder:
+    """Return the encoder with the language, learned from some pairs of a file."""
+    raw = encoder.replace(recipe=replace(encoder.recipe, tokenizer="words"))
+    pairs = PairFile(str(file), "en", lang, limit=n or 5_000)
+    if n:
+        new = NewLanguage(lang, dictionaries, pairs)
+        return whitespace(new.add_to(raw, progress=lambda share, words: None))
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as text:
+        text.writelines(f"{pair.second}\n" for pair in pairs.read()["train"])
+        text.flush()
+        new = NewLanguage(lang, dictionaries, text=text.name)
+        return whitespace(new.add_to(raw, progress=lambda share, words: None))
+
+
+def measured(
+    encoder: PowerMeanEncoder, lang: str, sets: dict, classifier: TransferClassifier | None
+) -> Sequence[str]:
+    """Return the scores of a row of the table, as they are printed."""
+    news = [sets["NTREX"][code]["test"].sentences for code in ("en", lang)]
+    rows = [encoder.encode(news[0], lang="en"), encoder.encode(news[1], lang=lang)]
+    found = [
+        retrieved(*rows, *news)[0].mean(),
+        retrieved(*rows[::-1], *news[::-1])[0].mean(),
+    ]
+    for first in ("en", lang) if "STS" in sets else ():
+        sides = ((first, "first"), (lang, "second"))
+        units = [
+            unit_rows(encoder.encode(sets["STS"][code][part].sentences, lang=code))
+            for code, part in sides
         ]
-        spaces = encoder.spaces.values()
-        known = 100 * max(float((space.find(words, lang) >= 0).mean()) for space in spaces)
-        print(f"| {name} | {' | '.join(f'{s:.1f}' for s in scores)} | {known:.0f} % |", flush=True)
+        found.append(
+            spearman((units[0] * units[1]).sum(axis=1), sets["STS"][lang]["second"].labels)
+        )
+    shown = [f"{100 * score:.1f}" for score in found] + ["–"] * (4 - len(found))
+    if classifier:
+        classifier.encoder = encoder  # rows of English are the same, to the bit
+        test = sets["XNLI-genre"][lang]["test"]
+        with warnings.catch_warnings(action="ignore"):  # about unknown words: they are reported
+            right = classifier.predict(test.sentences, lang=lang) == test.labels.astype(str)
+        shown.append(f"{100 * right.mean():.1f}")
+    else:
+        shown.append("–")
+    space = next(iter(encoder.spaces.values()))
+    words = [word for sentence in news[1] for word in sentence.split()]
+    return [*shown, f"{100 * (space.find(words, lang) >= 0).mean():.0f}"]
 
 
 if __name__ == "__main__":

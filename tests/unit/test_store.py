@@ -123,8 +123,8 @@ def changed(toy, tmp_path, **metadata):
 
 
 def test_a_newer_format_asks_for_an_upgrade(toy, tmp_path):
-    with pytest.raises(FormatError, match=r"version 3, this pmeans reads 1 and 2\. Upgrade"):
-        open_space(changed(toy, tmp_path, version="3"))
+    with pytest.raises(FormatError, match=r"version 4, this pmeans reads 1 to 3\. Upgrade"):
+        open_space(changed(toy, tmp_path, version="4"))
 
 
 @pytest.mark.parametrize(

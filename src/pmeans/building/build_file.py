@@ -275,16 +275,20 @@ def carried(files: Sequence[PairFile]) -> Translations | None:
     """Draw the pairs that a model carries, or None if there are no files.
 
     They are of the pairs that are held out for development: spaces and maps have not seen them,
-    and do with them as with any text. Both sides have 4 to 40 words.
+    and do with them as with any text.
     """
     if not files:
         return None
     pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for file in files:
-        held = [pair for pair in file.read()["dev"] if _is_sentence(pair)]
-        some = drawn(held, file.limit or TRANSLATIONS)
-        pairs[file.second] += [(pair.first, pair.second) for pair in some]
+        pairs[file.second] += drawn_sentences(file.read()["dev"], file.limit or TRANSLATIONS)
     return Translations(_pivot(files), pairs)
+
+
+def drawn_sentences(pairs: Sequence[Pair], limit: int) -> list[tuple[str, str]]:
+    """Draw at most so many pairs of which both sides have 4 to 40 words."""
+    some = drawn(list(filter(_is_sentence, pairs)), limit)
+    return [(pair.first, pair.second) for pair in some]
 
 
 def _is_sentence(pair: Pair) -> bool:

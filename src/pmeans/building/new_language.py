@@ -1,15 +1,17 @@
 """Add a language to a finished model, from dictionaries, from pairs of sentences, or from both.
 
 In every space of the model the words of the new language become means of their translations'
-vectors (`pmeans.training.lexicon`); numbers and punctuation are taken as they are. Its z-norm
-is fitted on its own text. Its map is fitted on the pairs; without pairs it takes the pivot's own,
-since its words are made of the pivot's vectors. Pairs that were held out of all this are carried
-along, as text, to calibrate classifiers by. What the model has of other languages stays as it
-is, to the bit, so that vectors and classifiers made with it stay valid.
+vectors. Where the mean of words is all that is taken of a space, they are then fitted to it
+(`pmeans.training.new_words`): the model is its own teacher. The z-norm is fitted on text of the
+language. Its map is fitted on the pairs; without pairs it takes the pivot's own, since its words
+are made of the pivot's vectors. Pairs that were held out of all this are carried along, as text,
+to calibrate classifiers by. What the model has of other languages stays as it is, to the bit, so
+that vectors and classifiers made with it stay valid.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,23 +19,39 @@ import numpy as np
 
 from pmeans import models
 from pmeans.align import Alignment, LanguageMap
-from pmeans.building.build_file import carried
+from pmeans.building.build_file import TRANSLATIONS, drawn_sentences
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.rows import read_lines
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
-from pmeans.training.corpus import Pair, PairFile, drawn
-from pmeans.training.lexicon import AlignerState, WordPairs, aligned_words, project, translations
+from pmeans.training.bags import BagReader
+from pmeans.training.corpus import Item, Pair, PairFile, drawn
+from pmeans.training.lexicon import (
+    AlignerState,
+    WordPairs,
+    aligned_words,
+    read_dictionary,
+    translations,
+)
+from pmeans.training.new_words import as_text, is_sign, placed, with_own_ngrams
+from pmeans.training.trainer import within
 from pmeans.translations import Translations
 from pmeans.types import Progress
 
 LINKS = 8_000_000
 """Of words that may translate each other, at most, in the pairs that are aligned: what takes time
 and memory. Of more, the shortest pairs are taken, in which there is least to confuse."""
-MAPPED = 100_000
-"""Pairs that the map is fitted on. Of more, so many are drawn at random, always the same ones."""
+LEARNED = 100_000
+"""Pairs that words and the map are fitted on. Of more, so many are drawn at random, always the same
+ones."""
+READ = 200_000
+"""Pairs and lines of text that are looked at in all, drawn in the same way."""
+
+
+class SampledWarning(UserWarning):
+    """A file is longer than is of use, and a part of it is drawn."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +63,7 @@ class NewLanguage:
         dictionaries: Files of two columns: a word of the pivot, a word of the language.
         pairs: Sentences of the pivot and of the language. As in all training, the last 4 % of
             each source are not used, so that one can measure by them.
-        text: A file with text of the language, a sentence a line.
+        text: A file with text of the language, a sentence per line.
         pivot: A language that the model has; the one of its alignment, where it has one.
     """
 
@@ -75,29 +93,32 @@ class NewLanguage:
     def add_to(self, encoder: PowerMeanEncoder, *, progress: Progress) -> PowerMeanEncoder:
         """Return an encoder that has the language as well; the one given stays as it is."""
         self._check(encoder)
-        paired = self.pairs.read()["train"] if self.pairs else []
-        sentences = [pair.second for pair in paired]
+        parts = self.pairs.read() if self.pairs else {"train": [], "dev": []}
+        paired = _some(parts["train"], self.pairs.path, "pairs") if self.pairs else []
+        lines: list[str] = []
         if self.text is not None:
-            sentences += [line for line in read_lines(self.text) if line.strip()]
-        words = self._translations(paired, progress)
-        progress(0.8, "averaging translations")
-        spaces = {name: self._with_words(space, words) for name, space in encoder.spaces.items()}
-        grown = encoder.replace(spaces=spaces, translations=self._translated(encoder))
+            lines = [line for line in read_lines(self.text) if line.strip()]
+            lines = _some(lines, self.text, "lines")
+        words = self._translations(paired, within(progress, 0, 2))
+        spaces = self._spaces(encoder, words, self._lessons(paired, lines), progress)
+        grown = encoder.replace(spaces=spaces, translations=self._translated(encoder, parts["dev"]))
         progress(0.9, "fitting")
         if encoder.recipe.znorm == "per_language":
+            sentences = [*(pair.second for pair in paired), *lines]
             self._check_text(grown, sentences)
             grown = grown.fit_znorm(sentences, lang=self.lang)
         if encoder.alignment is None:
             return grown
         if not paired:
             return grown.replace(alignment=self._as_pivot(encoder.alignment))
-        sides = {self.lang: ((pair.first, pair.second) for pair in drawn(paired, MAPPED))}
+        sides = {self.lang: ((pair.first, pair.second) for pair in drawn(paired, LEARNED))}
         of_pivot = self.pivot in encoder.alignment.maps
         return grown.fit_alignment(
             sides, pivot=self.pivot, method="canonical" if of_pivot else "cca"
         )
 
     def _check(self, encoder: PowerMeanEncoder) -> None:
+        splitting("words", self.lang)  # which refuses languages without spaces
         languages = ", ".join(encoder.languages) or "no language by name"
         if self.lang in encoder.languages:
             raise InputError(
@@ -127,7 +148,7 @@ class NewLanguage:
     def _check_text(self, encoder: PowerMeanEncoder, sentences: list[str]) -> None:
         way = splitting(encoder.recipe.tokenizer, self.lang)
         for space in encoder.spaces.values():
-            if all(map(_is_sign, edit.count_words(space, sentences, self.lang, way))):
+            if all(map(is_sign, edit.count_words(space, sentences, self.lang, way))):
                 raise InputError(
                     f"none of the words learned for {self.lang!r} in {space.name!r} occurs in the "
                     f"{len(sentences):,} sentences to fit its z-norm on. Is their language the "
@@ -135,36 +156,68 @@ class NewLanguage:
                 )
 
     def _translations(self, paired: list[Pair], progress: Progress) -> WordPairs:
+        """Return what is known of the words of the language, spelled as text is split."""
+        langs = (self.pivot, self.lang)
+        listed = [as_text(read_dictionary(file), langs) for file in self.dictionaries]
         if self.pairs is None:
-            return translations(self.dictionaries, None, shared=False)
+            return translations(listed, None, shared=False)
         aligned = aligned_words(
-            self.pairs, (self.pivot, self.lang), AlignerState(None, self, []),
-            lambda share, text: progress(0.8 * share, text), shortest(paired, LINKS),
-        )  # fmt: skip
-        return translations(self.dictionaries, aligned, shared=True)
+            self.pairs, langs, AlignerState(None, self, []), progress, shortest(paired, LINKS)
+        )
+        return translations(listed, aligned, shared=True)
 
-    def _translated(self, encoder: PowerMeanEncoder) -> Translations | None:
+    def _lessons(self, paired: list[Pair], lines: list[str]) -> BagReader:
+        """Return the text that words are ranked by and fitted to."""
+        reader = BagReader(self.pivot)
+        for pair in drawn(paired, LEARNED):
+            reader.add(pair.first, self.lang, pair.second)
+        side = reader.sides[self.lang]
+        side.texts += lines
+        side.targets += [len(reader.sentences)] * len(lines)
+        return reader
+
+    def _translated(self, encoder: PowerMeanEncoder, held: list[Pair]) -> Translations | None:
         """Return the translations of the encoder, with those of the new language."""
-        old, new = encoder.translations, carried([self.pairs] if self.pairs else [])
-        if old is None or new is None or old.pivot != new.pivot:
-            return old or new
-        return replace(old, pairs={**old.pairs, **new.pairs})
+        old = encoder.translations
+        if self.pairs is None or (old and old.pivot != self.pivot):
+            return old
+        some = drawn_sentences(held, self.pairs.limit or TRANSLATIONS)
+        return Translations(self.pivot, {**(old.pairs if old else {}), self.lang: some})
 
-    def _with_words(self, space: WordSpace, pairs: WordPairs) -> WordSpace:
-        # A space that does not tell languages apart, or has this one already, is complete.
-        if space.covers(self.lang):
-            return space
-        words, vectors = project(space, self.pivot, pairs)
-        seen = set(words)
-        signs = [word for word in filter(_is_sign, space.words(self.pivot)) if word not in seen]
-        same = space.rows(space.find(signs, self.pivot))
+    def _spaces(
+        self, encoder: PowerMeanEncoder, words: WordPairs, lessons: BagReader, progress: Progress
+    ) -> dict[str, WordSpace]:
+        """Return the spaces of the encoder, each with the words of the language."""
+        found = dict(encoder.spaces)
+        for i, (name, space) in enumerate(encoder.spaces.items()):
+            # A space that does not tell languages apart, or has this one already, is complete.
+            if not space.covers(self.lang):
+                means = {part.powers for part in encoder.recipe.parts if part.space == name}
+                taught = means == {(1.0,)} and space.case == "lower"
+                part = within(within(progress, 1, 2), i, len(found))
+                found[name] = self._with_words(space, words, lessons, part, taught=taught)
+        return found
+
+    def _with_words(
+        self,
+        space: WordSpace,
+        pairs: WordPairs,
+        lessons: BagReader,
+        progress: Progress,
+        *,
+        taught: bool,
+    ) -> WordSpace:
+        progress(0.0, f"placing words in {space.name}")
+        langs = (self.pivot, self.lang)
+        words, vectors = placed(space, langs, pairs, lessons, progress, taught=taught)
+        subwords = with_own_ngrams(space, self.lang, words, vectors, progress)
         added = WordSpace.from_words(
-            space.name, {self.lang: [*words, *signs]}, np.concatenate([vectors, same]),
-            case=space.case, subwords=space.subwords,
+            space.name, {self.lang: words}, vectors, case=space.case, subwords=subwords,
             source=f"{self.lang} from {self.pivot} by {', '.join(self._files())}",
         )  # fmt: skip
         precision = space.matrix.dtype.name
-        return edit.merge([space, edit.quantise(added, precision)], space.name)  # type: ignore[arg-type]
+        both = [replace(space, subwords=subwords), edit.quantise(added, precision)]  # type: ignore[arg-type]
+        return edit.merge(both, space.name)
 
     def _as_pivot(self, alignment: Alignment) -> Alignment:
         """Give the language the pivot's map, or the identity where the pivot has none."""
@@ -183,7 +236,7 @@ class NewLanguage:
         """Return the card's section on the language."""
         words = [f"{len(s.table(self.lang)):,} in {s.name}" for s in encoder.spaces.values()]
         files = [*self._files(), *([Path(self.text).name] if self.text else [])]
-        means = f"means of the vectors of their translations in {self.pivot}"
+        means = f"from the vectors of their translations in {self.pivot}"
         lines = [
             f"- Words: {', '.join(words)}; {means}.",
             f"- Made from: {', '.join(files)}. The terms of these hold for the model, too.",
@@ -209,6 +262,12 @@ def shortest(pairs: list[Pair], links: int) -> list[Pair]:
     return [pairs[i] for i in np.sort(kept).tolist()]
 
 
-def _is_sign(word: str) -> bool:
-    """Whether a word has no letter, as commas and numbers, which dictionaries lack."""
-    return not any(map(str.isalpha, word))
+def _some(found: list[Item], path: str, what: str) -> list[Item]:
+    """Draw as many as are of use, and say so if these are not all."""
+    if len(found) > READ:
+        warnings.warn(
+            f"{path}: {len(found):,} {what}; {READ:,} of them, drawn at random, are used.",
+            SampledWarning,
+            stacklevel=4,
+        )
+    return drawn(found, READ)

@@ -41,17 +41,31 @@ class Subwords:
         minn: Length of the shortest n-gram, in characters.
         maxn: Length of the longest.
         scale: What an int8 row is multiplied by, (n_buckets,) float32.
+        own: Languages that have buckets of their own, and how many. Theirs are the last ones, in
+            this order; all others share the first.
     """
 
     ngrams: Array
     minn: int
     maxn: int
     scale: Floats | None = None
+    own: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def vectors(self) -> Floats:
         """The rows as float32, (n_buckets, dim): decoded once, when first needed, and kept."""
         return decoded(self.ngrams, self.scale)
+
+    def of(self, lang: str) -> Floats:
+        """Return the rows that words of a language are composed from."""
+        end = len(self.ngrams) - sum(self.own.values())
+        if lang not in self.own:
+            return self.vectors[:end]
+        for code, count in self.own.items():
+            if code == lang:
+                break
+            end += count
+        return self.vectors[end : end + count]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,8 +245,8 @@ class WordSpace:
         """Return vectors of unknown words, (n, dim), and which of them are of use, (n,)."""
         if self.subwords is None:
             return _NO_VECTORS, np.zeros(len(words), dtype=np.bool_)
-        sub, (scripts, letters) = self.subwords, self._scripts(lang)
-        vectors, counts = kernels.compose(words, sub.vectors, sub.minn, sub.maxn)
+        sub, (scripts, letters) = self.subwords, self.scripts(lang)
+        vectors, counts = kernels.compose(words, sub.of(lang), sub.minn, sub.maxn)
         # Every n-gram has a bucket: without this, those of any script on earth would say something.
         written = [
             not letters.isdisjoint(word) or not scripts.isdisjoint(map(script, word))
@@ -240,7 +254,7 @@ class WordSpace:
         ]
         return vectors, np.array(written) & (counts > 0) & np.isfinite(vectors).all(axis=1)
 
-    def _scripts(self, lang: str) -> tuple[frozenset[str], frozenset[str]]:
+    def scripts(self, lang: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return digits and the scripts of one in a hundred letters of a language, and letters.
 
         The letters are those of its words that are in these scripts: most words have one of them.
@@ -299,6 +313,8 @@ class WordSpace:
                 found.update(_bytes(array))
         if self.subwords is not None:
             found.update(repr((self.subwords.minn, self.subwords.maxn)).encode())
+            if self.subwords.own:
+                found.update(repr(list(self.subwords.own.items())).encode())
             for array in (self.subwords.ngrams, self.subwords.scale):
                 if array is not None:
                     found.update(_bytes(array))

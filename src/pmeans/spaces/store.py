@@ -9,7 +9,8 @@ A store is an ordinary safetensors file, readable by that library, with these te
 - ``phrases.XX`` (n_slots, 2) U64, ``marks.XX`` (n,) U64: only where text is searched for phrases,
   which ``slots.XX`` then lacks. Such a file is of version 2, so that no program reads it that does
   not know phrases.
-- ``ngrams`` (n_buckets, dim) F32, F16 or I8: only for spaces with subwords.
+- ``ngrams`` (n_buckets, dim) F32, F16 or I8: only for spaces with subwords. Where languages have
+  buckets of their own, the file is of version 3.
 - ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8.
 
 ``__metadata__`` holds ``format = "pmeans-space"``, ``version``, the languages in row order and
@@ -30,8 +31,8 @@ from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import decoded, map_tensors, write_tensors
 from pmeans.types import Array, Floats, PhraseTable, WordTable
 
-VERSIONS = (1, 2)
-"""Without and with phrases."""
+VERSIONS = (1, 2, 3)
+"""The first, with phrases, and with n-grams of single languages."""
 LARGEST_DIM = 1 << 20
 _ROWS = 65536
 CHECKED = 1 << 26
@@ -53,9 +54,10 @@ def save_space(space: WordSpace, path: str | Path) -> None:
             tensors[f"phrases.{language}"] = table.phrases.slots
             tensors[f"marks.{language}"] = table.phrases.marks
     phrases = any(table.phrases is not None for table in space.tables.values())
+    own = space.subwords.own if space.subwords else {}
     metadata = {
         "format": "pmeans-space",
-        "version": str(VERSIONS[phrases]),
+        "version": str(3 if own else 2 if phrases else 1),
         "name": space.name,
         "languages": json.dumps(list(space.tables)),
         "case": space.case,
@@ -67,6 +69,8 @@ def save_space(space: WordSpace, path: str | Path) -> None:
         if space.subwords.scale is not None:
             tensors["ngram_scale"] = space.subwords.scale
         metadata |= {"minn": str(space.subwords.minn), "maxn": str(space.subwords.maxn)}
+    if own:
+        metadata["own_ngrams"] = json.dumps(dict(own))
     write_tensors(path, tensors, metadata)
 
 
@@ -81,7 +85,7 @@ def open_space(path: str | Path) -> WordSpace:
     if metadata.get("version") not in [str(version) for version in VERSIONS]:
         raise FormatError(
             f"{path}: format version {metadata.get('version')}, this pmeans reads "
-            f"{' and '.join(map(str, VERSIONS))}. "
+            f"{VERSIONS[0]} to {VERSIONS[-1]}. "
             "Upgrade pmeans, or convert the vectors again."
         )
     try:
@@ -168,7 +172,11 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
         _check_vectors(ngrams, ngram_scale, "the matrix of n-grams")
         fits = len(ngrams) > 0 and ngrams.shape[1] == matrix.shape[1]
         _require(fits, f"the n-gram vectors misfit: {ngrams.shape}")
-        subwords = Subwords(ngrams, minn, maxn, ngram_scale)
+        own = json.loads(metadata.get("own_ngrams", "{}"))
+        counts = own.values() if isinstance(own, dict) else [0]
+        _require(all(isinstance(n, int) and n > 0 for n in counts), "own n-grams misfit")
+        _require(sum(counts) < len(ngrams), "own n-grams misfit")
+        subwords = Subwords(ngrams, minn, maxn, ngram_scale, own)
     return WordSpace(
         metadata["name"], matrix, tables, metadata["case"], scale, subwords,  # type: ignore[arg-type]
         metadata.get("source", ""), metadata.get("licence", ""), path,

@@ -19,10 +19,53 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.types import Array, Floats
+from pmeans.training.bags import Bags
+from pmeans.types import Array, Floats, Progress
 
 TEMPERATURE = 0.05
 _TINY = 1e-8
+_REPORTED = 50  # batches between two reports
+
+
+def pass_over(
+    vectors: Floats,
+    squares: Floats,
+    bags: Bags,
+    targets: Array,
+    rng: np.random.Generator,
+    *,
+    batch: int,
+    rate: float,
+    contrast: float,
+    dropout: float,
+    progress: Progress,
+) -> None:
+    """Take a step for every batch of sentences, in random order.
+
+    Args:
+        vectors: Of words, (n_words, dim), changed in place.
+        squares: As in `step`.
+        bags: Sentences.
+        targets: Where they shall point, (n_targets, dim), of length 1.
+        rng: Says the order, and which words are left out.
+        batch: Sentences per step.
+        rate: As in `step`.
+        contrast: As in `gradients`.
+        dropout: Share of words that a step leaves out.
+        progress: Is told the loss.
+    """
+    order = rng.permutation(len(bags))
+    for low in range(0, len(order), batch):
+        some = order[low : low + batch]
+        ids, owner = bags.words_of(some)
+        stays = rng.random(len(ids)) >= dropout
+        rows, averages = averaging(ids[stays], owner[stays], len(some))
+        means = averages @ vectors[rows]
+        goals = targets[bags.targets[some]].astype(np.float32)
+        loss, d_means = gradients(means, goals, contrast)
+        step(vectors, squares, rows, averages.T @ d_means, rate)
+        if low % (_REPORTED * batch) == 0:
+            progress(low / len(order), f"loss {loss:.3f}")
 
 
 def averaging(ids: Array, owner: Array, n: int) -> tuple[Array, Any]:

@@ -135,7 +135,7 @@ class BagReader:
         for lang, listed in words.items():
             table = index.word_table(listed, start, phrases=True)
             batches.append(_look_up(self.sides[lang].texts, lang, table, -1))
-            total = batches[-1].known.sum() + batches[-1].unknown.sum()
+            total = max(1, batches[-1].known.sum() + batches[-1].unknown.sum())
             shares.append(np.bincount(batches[-1].ids - start, minlength=len(listed)) / total)
             start += len(listed)
         lengths = np.concatenate([np.diff(batch.offsets) for batch in batches])

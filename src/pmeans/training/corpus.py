@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from pmeans.text import tokenize
 from pmeans.training.trainer import FilePath, FromFiles
 
 Portion = Literal["train", "dev", "test"]
+Item = TypeVar("Item")
 
 HELD_OUT = 50
 """One pair in so many is for development, and as many for testing: 2 % of each source."""
@@ -124,8 +125,8 @@ def read_pairs(path: str | Path) -> list[Pair]:
     return pairs
 
 
-def drawn(pairs: list[Pair], limit: int, seed: int = 0) -> list[Pair]:
-    """Draw at most so many pairs at random; they keep their order."""
+def drawn(pairs: list[Item], limit: int, seed: int = 0) -> list[Item]:
+    """Draw at most so many pairs, or whatever it is, at random; they keep their order."""
     if limit >= len(pairs):
         return pairs
     # Not the first ones: files lie source by source.

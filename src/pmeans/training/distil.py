@@ -38,7 +38,7 @@ from pmeans.errors import ConfigError, InputError
 from pmeans.kernels.index import LONGEST_PHRASE
 from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
-from pmeans.training.bag_means import averaging, gradients, step
+from pmeans.training.bag_means import pass_over
 from pmeans.training.bags import BagReader, Bags, Side, Vocabulary
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import Pair, PairFile
@@ -69,7 +69,6 @@ COMPARED = 4000
 """Held-out pairs of a file, at most, among which translations are sought."""
 FITTED = 100_000
 """Sentences, at most, whose vectors tell the directions of largest variance."""
-_REPORTED = 50  # batches between two reports
 
 
 @dataclass(frozen=True)
@@ -319,19 +318,10 @@ class Distil(Trainer):
         rng: np.random.Generator,
         progress: Progress,
     ) -> None:
-        """Take a step for every batch of sentences, in random order."""
-        order = rng.permutation(len(bags))
-        for low in range(0, len(order), self.batch):
-            some = order[low : low + self.batch]
-            ids, owner = bags.words_of(some)
-            stays = rng.random(len(ids)) >= self.dropout
-            rows, averages = averaging(ids[stays], owner[stays], len(some))
-            means = averages @ vectors[rows]
-            goals = targets[bags.targets[some]].astype(np.float32)
-            loss, d_means = gradients(means, goals, self.contrast)
-            step(vectors, squares, rows, averages.T @ d_means, self.rate)
-            if low % (_REPORTED * self.batch) == 0:
-                progress(low / len(order), f"loss {loss:.3f}")
+        pass_over(
+            vectors, squares, bags, targets, rng, batch=self.batch, rate=self.rate,
+            contrast=self.contrast, dropout=self.dropout, progress=progress,
+        )  # fmt: skip
 
 
 def _held_out(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goals: Array) -> str:

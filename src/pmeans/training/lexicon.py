@@ -23,6 +23,7 @@ from pmeans import kernels
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.files import sha256
 from pmeans.kernels import index
+from pmeans.kernels.index import LONGEST_PHRASE
 from pmeans.rows import read_lines
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -220,7 +221,8 @@ class Dictionary(Trainer):
         if self.text is not None:
             state = AlignerState(checkpoint, self, [self.text])
             aligned = aligned_words(self.text, (self.pivot, self.lang), state, progress)
-        pairs = translations(self.files, aligned, shared=self.weights == "alignment")
+        dictionaries = [read_dictionary(file) for file in self.files]
+        pairs = translations(dictionaries, aligned, shared=self.weights == "alignment")
         words, means = project(space, self.pivot, pairs, by_rank=self.weights == "frequency")
         progress(1.0, f"{len(words):,} words of {self.lang} projected")
         listed = {self.pivot: list(space.words(self.pivot)), self.lang: words}
@@ -231,13 +233,15 @@ class Dictionary(Trainer):
         )
 
 
-def translations(files: Sequence[str], aligned: WordPairs | None, *, shared: bool) -> WordPairs:
+def translations(
+    dictionaries: Sequence[WordPairs], aligned: WordPairs | None, *, shared: bool
+) -> WordPairs:
     """Gather what dictionaries, and an aligned text if there is one, know of a language's words.
 
     If shared, a word's pairs are weighed by their share in the dictionaries and in the text;
     otherwise every pair counts once.
     """
-    listed = [_counted_once([read_dictionary(file) for file in files])]
+    listed = [_counted_once(dictionaries)]
     if aligned is not None:
         listed.append(aligned)
     if not shared:
@@ -253,16 +257,18 @@ def project(
     Args:
         space: A space with the pivot.
         pivot: Language of the first words of the pairs.
-        pairs: Those with an unknown first word, or several second words in one, are passed over.
+        pairs: Those with an unknown first word are passed over, and those with several second
+            words in one, unless the space has phrases.
         by_rank: Divide the weights by the first word's rank in the space.
 
     Returns:
         The second words as the space looks them up, and their vectors, (n_words, dim).
     """
     rows = space.find(pairs.first, pivot)
-    # Text is looked up word by word: a row for several would never be found.
-    single = [" " not in word and "_" not in word for word in pairs.second]
-    kept = np.flatnonzero((rows >= 0) & np.array(single, dtype=np.bool_))
+    # A row for several words would never be found where text is looked up word by word.
+    longest = LONGEST_PHRASE if space.tables[pivot].phrases is not None else 1
+    found = [word.count(" ") < longest and "_" not in word for word in pairs.second]
+    kept = np.flatnonzero((rows >= 0) & np.array(found, dtype=np.bool_))
     if not len(kept):
         raise InputError(
             f"none of the {len(rows):,} translations is a word of {space.name!r} "
@@ -276,7 +282,7 @@ def project(
     return words, _means(vectors_of(space, pivot), owners, rows, weights)
 
 
-def _counted_once(listed: list[WordPairs]) -> WordPairs:
+def _counted_once(listed: Sequence[WordPairs]) -> WordPairs:
     """Return every pair of words once, with weight 1."""
     pairs = dict.fromkeys(pair for each in listed for pair in zip(*each[:2], strict=True))
     return WordPairs([a for a, _ in pairs], [b for _, b in pairs], np.ones(len(pairs)))

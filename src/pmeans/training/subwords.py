@@ -78,46 +78,50 @@ class FittedSubwords(Trainer):
         listed = [word.encode() for lang in space.tables for word in space.words(lang)]
         single = [i for i, word in enumerate(listed) if not phrase_parts(word)]
         words = [listed[i] for i in single]
-        vectors, averages = space.rows(np.array(single, dtype=np.int64)), self._averages(words)
+        vectors = space.rows(np.array(single, dtype=np.int64))
+        averages = ngram_averages(words, self.buckets, self.minn, self.maxn)
         if averages.nnz < len(words) or len(words) < HELD_OUT:
             raise InputError(
                 f"{space.name!r} has {len(words):,} words with {averages.nnz:,} n-grams in all: "
                 "too few to learn from."
             )
         apart = np.arange(len(words)) % HELD_OUT == HELD_OUT - 1
-        trial = self._fit(averages[~apart], vectors[~apart], within(progress, 0, 2))
+        first, second = within(progress, 0, 2), within(progress, 1, 2)
+        trial = fitted_ngrams(averages[~apart], vectors[~apart], self.penalty, first)
         met = unit_rows(averages[apart] @ trial) * unit_rows(vectors[apart])
         told = f"cosine of words left out {met.sum(axis=1).mean():.2f}"
-        ngrams = self._fit(averages, vectors, within(progress, 1, 2))
+        ngrams = fitted_ngrams(averages, vectors, self.penalty, second)
         progress(1.0, told)
         source = f"{space.source}; n-grams fitted to its words, {told}".removeprefix("; ")
         subwords = Subwords(ngrams, self.minn, self.maxn)
         return replace(edit.rename(space, self.name), subwords=subwords, source=source)
 
-    def _averages(self, words: list[bytes]) -> Any:
-        """Return the sparse matrix that takes n-grams to words, (n_words, buckets)."""
-        from scipy.sparse import csr_array
 
-        buckets, borders = ngram_buckets(words, self.buckets, self.minn, self.maxn)
-        counts = np.diff(borders)
-        shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
-        return csr_array((shares, buckets, borders), shape=(len(words), self.buckets))
+def ngram_averages(words: list[bytes], buckets: int, minn: int, maxn: int) -> Any:
+    """Return the sparse matrix that takes n-grams to words, (n_words, buckets)."""
+    from scipy.sparse import csr_array
 
-    def _fit(self, averages: Any, vectors: Floats, progress: Progress) -> Floats:
-        """Return the n-grams of least error, (buckets, dim), by conjugate gradients per column."""
-        found = np.zeros((self.buckets, vectors.shape[1]), dtype=np.float32)
-        residual = averages.T @ vectors
-        direction, square = residual.copy(), _squares(residual)
-        for i in range(ITERATIONS):
-            progress(i / ITERATIONS, f"fitting n-grams, {i} of {ITERATIONS}")
-            turned = averages.T @ (averages @ direction) + np.float32(self.penalty) * direction
-            # A column that is solved already has nothing left to divide.
-            size = square / np.maximum(np.einsum("ij,ij->j", direction, turned), _TINY)
-            found += size * direction
-            residual -= size * turned
-            before, square = square, _squares(residual)
-            direction = residual + square / np.maximum(before, _TINY) * direction
-        return found
+    rows, borders = ngram_buckets(words, buckets, minn, maxn)
+    counts = np.diff(borders)
+    shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
+    return csr_array((shares, rows, borders), shape=(len(words), buckets))
+
+
+def fitted_ngrams(averages: Any, vectors: Floats, penalty: float, progress: Progress) -> Floats:
+    """Return the n-grams of least error, (buckets, dim), by conjugate gradients per column."""
+    found = np.zeros((averages.shape[1], vectors.shape[1]), dtype=np.float32)
+    residual = averages.T @ vectors
+    direction, square = residual.copy(), _squares(residual)
+    for i in range(ITERATIONS):
+        progress(i / ITERATIONS, f"fitting n-grams, {i} of {ITERATIONS}")
+        turned = averages.T @ (averages @ direction) + np.float32(penalty) * direction
+        # A column that is solved already has nothing left to divide.
+        size = square / np.maximum(np.einsum("ij,ij->j", direction, turned), _TINY)
+        found += size * direction
+        residual -= size * turned
+        before, square = square, _squares(residual)
+        direction = residual + square / np.maximum(before, _TINY) * direction
+    return found
 
 
 def _squares(rows: Floats) -> Floats:

@@ -29,9 +29,9 @@ def space(name="toy", sign=1, **rest):
     return WordSpace.from_words(name, WORDS, sign * np.array(VECTORS, np.float32), **rest)
 
 
-def toy(*spaces, align=None, znorm="per_language"):
+def toy(*spaces, align=None, znorm="per_language", powers=(1, np.inf)):
     spaces = spaces or (space(),)
-    recipe = Recipe(tuple(Part(s.name, (1, np.inf)) for s in spaces), "toy", "words", znorm=znorm)
+    recipe = Recipe(tuple(Part(s.name, powers) for s in spaces), "toy", "words", znorm=znorm)
     encoder = PowerMeanEncoder(recipe, {s.name: s for s in spaces})
     if znorm != "none":
         encoder = encoder.fit_znorm(ENGLISH, lang="en")
@@ -86,8 +86,9 @@ def test_words_come_from_pairs_of_sentences_as_well(folder):
 @pytest.mark.parametrize("pairs", [None, "pairs.tsv"])
 @pytest.mark.parametrize("align", [None, "canonical", "cca"])
 @pytest.mark.parametrize("precision", ["float32", "int8"])
-def test_rows_of_other_languages_keep_every_bit(folder, precision, align, pairs):
-    old = toy(edit.quantise(space(), precision), align=align)
+@pytest.mark.parametrize("powers", [(1,), (1, np.inf)])
+def test_rows_of_other_languages_keep_every_bit(folder, powers, precision, align, pairs):
+    old = toy(edit.quantise(space(), precision), align=align, powers=powers)
     if align:
         stored = old.alignment.stored_as(precision)
         old = PowerMeanEncoder(old.recipe, old.spaces, old.znorm, stored)
@@ -145,7 +146,7 @@ def test_of_many_pairs_the_shortest_are_aligned_and_some_are_drawn_for_the_map(f
     monkeypatch.setattr(new_language, "aligned_words", spied)
     # Two pairs of one word each, and two of two words; one more would be four links too many.
     monkeypatch.setattr(new_language, "LINKS", 11)
-    monkeypatch.setattr(new_language, "MAPPED", 8)
+    monkeypatch.setattr(new_language, "LEARNED", 8)
     for _ in range(2):
         grown = french(folder, pairs="pairs.tsv").add_to(toy(align="cca"), progress=quiet)
     assert grown.alignment.maps["fr"].origin == "cca, penalty 3000, 8 pairs"

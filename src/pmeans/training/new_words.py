@@ -1,0 +1,180 @@
+"""Words of a further language in a finished space, which teaches them itself.
+
+A word starts as the mean of its translations' vectors. Where all that is taken of a space is the
+mean of a sentence's words, the space is a teacher as in `pmeans.training.distil`: the mean of a
+sentence's words shall point where the space's own mean of its translation points. Starts and steps
+are those of `distil`; the vectors that are there are not touched.
+
+Where a language is written in another script than all others, it gets n-grams of its own. The
+others' would answer at random for its unknown words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from pmeans import kernels
+from pmeans.kernels import index
+from pmeans.kernels.index import phrase_parts
+from pmeans.output import unit_rows
+from pmeans.spaces.space import Subwords, WordSpace, script
+from pmeans.tensors import quantised
+from pmeans.text import splitting
+from pmeans.training.bag_means import pass_over
+from pmeans.training.bags import BagReader
+from pmeans.training.distil import COMMON, LISTED, Distil
+from pmeans.training.lessons import first_vectors
+from pmeans.training.lexicon import WordPairs, project
+from pmeans.training.sentence_pairs import sentence_means
+from pmeans.training.subwords import FittedSubwords, fitted_ngrams, ngram_averages
+from pmeans.training.trainer import within
+from pmeans.types import Array, Floats, Progress
+
+EPOCHS = 3
+"""Passes over the pairs; more do not make words better that start from their translations."""
+BUCKETS = 16_000
+"""Of a language's own n-grams."""
+
+
+def as_text(pairs: WordPairs, langs: tuple[str, str]) -> WordPairs:
+    """Spell entries as text is split, with a space between two words; drop those without words."""
+    first, second = (_split(side, lang) for side, lang in zip(pairs[:2], langs, strict=True))
+    kept = [i for i, both in enumerate(zip(first, second, strict=True)) if all(both)]
+    return WordPairs([first[i] for i in kept], [second[i] for i in kept], pairs.weights[kept])
+
+
+def _split(entries: list[str], lang: str) -> list[str]:
+    # In a table without words all are unknown, and numbered as they appear.
+    nothing = index.word_table([])
+    (found,) = kernels.lookup(entries, [(nothing, "cased", 0)], splitting("words", lang))
+    words = [found.unknown_words[i] for i in found.ids.tolist()]
+    return [" ".join(words[low:high]) for low, high in pairwise(found.offsets.tolist())]
+
+
+def by_words(pairs: WordPairs, space: WordSpace, pivot: str) -> WordPairs:
+    """Let an entry of several words that the space does not have stand for its words."""
+    missing = space.find(pairs.first, pivot) < 0
+    entries = [
+        entry.split(" ") if lost and " " in entry else [entry]
+        for entry, lost in zip(pairs.first, missing.tolist(), strict=True)
+    ]
+    counts = np.array([len(words) for words in entries], dtype=np.int64)
+    second = [word for word, n in zip(pairs.second, counts.tolist(), strict=True) for _ in range(n)]
+    return WordPairs(
+        [word for words in entries for word in words],
+        second,
+        np.repeat(pairs.weights / np.maximum(counts, 1), counts),
+    )
+
+
+def placed(
+    space: WordSpace,
+    langs: tuple[str, str],
+    pairs: WordPairs,
+    text: BagReader,
+    progress: Progress,
+    *,
+    taught: bool,
+) -> tuple[list[str], Floats]:
+    """Return words of a language, the most frequent first, and their vectors, (n_words, dim).
+
+    There are at most as many as the space has of another language.
+
+    Args:
+        space: A space with the pivot.
+        langs: The pivot, and the language.
+        pairs: Words of both that mean the same, spelled `as_text`. Numbers and punctuation that
+            are not among them are taken from the pivot as they are.
+        text: Sentences of the pivot and their translations, and text without any.
+        progress: How far it is.
+        taught: Whether words are fitted to the pivot's sentences, those without translations too.
+    """
+    pivot, lang = langs
+    words, vectors = project(space, pivot, by_words(pairs, space, pivot))
+    translated = set(words)
+    signs = [word for word in filter(is_sign, space.words(pivot)) if word not in translated]
+    words += signs
+    vectors = np.concatenate([vectors, space.rows(space.find(signs, pivot))])
+    most = max(map(len, space.tables.values()))
+    side = text.sides[lang]
+    others = side.tokens(lang).unknown_words if taught else ()
+    kept = _most_frequent(space, lang, side.texts, words, others, most)
+    numbers = {word: i for i, word in enumerate(words)}
+    if not taught:
+        return kept, vectors[[numbers[word] for word in kept]]
+    vocabulary, bags = text.bags({lang: kept})
+    goals, known = sentence_means(space, pivot, list(text.sentences))
+    # Text without a translation has the number after all sentences of the pivot.
+    targets = np.concatenate([unit_rows(goals), np.zeros((1, space.dim), np.float32)])
+    bags = bags.of(np.append(known, False))
+    own = {lang: {word: [word] for word in words}}
+    found = first_vectors(vocabulary, own, numbers, vectors, bags, targets)
+    found *= (COMMON / (COMMON + vocabulary.shares)).astype(np.float32)[:, None]
+    squares = np.zeros(len(found), dtype=np.float32)
+    for epoch in range(EPOCHS):
+        pass_over(
+            found, squares, bags, targets, np.random.default_rng([0, epoch]), batch=Distil.batch,
+            rate=Distil.rate, contrast=Distil.contrast, dropout=Distil.dropout,
+            progress=within(progress, epoch, EPOCHS),
+        )  # fmt: skip
+    started: Array = np.any(found, axis=1)
+    return [kept[i] for i in np.flatnonzero(started).tolist()], found[started]
+
+
+def is_sign(word: str) -> bool:
+    """Whether a word has no letter, as commas and numbers, which dictionaries lack."""
+    return not any(map(str.isalpha, word))
+
+
+def _most_frequent(
+    space: WordSpace,
+    lang: str,
+    texts: Sequence[str],
+    listed: Sequence[str],
+    others: Collection[str],
+    most: int,
+) -> list[str]:
+    """Return the most frequent words; one with a translation counts `LISTED` times more."""
+    known = set(listed)
+    words = [*listed, *(word for word in others if word not in known)]
+    table = index.word_table(words, phrases=True)
+    (found,) = kernels.lookup(list(texts), [(table, space.case, -1)], splitting("words", lang))
+    rank = np.bincount(found.ids, minlength=len(words))
+    rank[: len(listed)] += LISTED
+    return [words[i] for i in np.argsort(-rank, kind="stable")[:most].tolist()]
+
+
+def with_own_ngrams(
+    space: WordSpace, lang: str, words: Sequence[str], vectors: Floats, progress: Progress
+) -> Subwords | None:
+    """Return the n-grams of a space, with some for a language if it is written in a new script."""
+    shared = space.subwords
+    if shared is None or not _new_script(space, words):
+        return shared
+    spelled = [word.encode() for word in words]
+    single = [i for i, word in enumerate(spelled) if not phrase_parts(word)]
+    averages = ngram_averages([spelled[i] for i in single], BUCKETS, shared.minn, shared.maxn)
+    ngrams = fitted_ngrams(averages, vectors[single], FittedSubwords.penalty, progress)
+    codes, scale = quantised(
+        ngrams, None, shared.ngrams.dtype.name,  # type: ignore[arg-type]
+        lambda row: f"the vector of n-gram bucket {row} of {lang!r} in {space.name!r}",
+    )  # fmt: skip
+    return replace(
+        shared,
+        ngrams=np.concatenate([shared.ngrams, codes]),
+        scale=None if shared.scale is None else np.concatenate([shared.scale, scale]),
+        own={**shared.own, lang: BUCKETS},
+    )
+
+
+def _new_script(space: WordSpace, words: Sequence[str]) -> bool:
+    """Return whether most letters are of scripts that no language with shared n-grams uses."""
+    own = space.subwords.own if space.subwords else {}
+    known = set().union(*(space.scripts(code)[0] for code in space.tables if code not in own))
+    letters = Counter(script(letter) for word in words for letter in word if letter.isalpha())
+    return 2 * sum(n for name, n in letters.items() if name not in known) > letters.total()
