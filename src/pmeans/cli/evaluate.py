@@ -140,14 +140,17 @@ def plot(
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:
-    """Draw average scores against numbers of columns."""
+    """Draw average scores against numbers of columns.
+
+    Of an experiment with columns, draw the scores of each pair of a training and a test language.
+    """
     from pmeans.experiments import plots
     from pmeans.experiments.plan import Experiment
     from pmeans.experiments.results import scored
 
     shown = Experiment.from_toml(experiment).only(which)
     found, reasons = scored(results, shown)
-    say(plots.dimensions(shown, found, output, reasons))
+    say(plots.draw(shown, found, output, reasons))
     say(f"the figure is in {output}.")
 
 

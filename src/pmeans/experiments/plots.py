@@ -1,15 +1,19 @@
-"""The average score against the number of columns of a sentence vector.
+"""Figures: the average score against the number of columns, and the scores of all directions.
 
-Larger vectors win by size alone, to a degree; the figure shows how much of a gain size explains.
+Larger vectors win by size alone, to a degree; the first shows how much of a gain size explains. The
+second has a square for each pair of a training and a test language.
 The same results give the same bytes, so that a figure can be committed and compared.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 from pmeans.errors import InputError
 from pmeans.evaluation.cells import Cell
@@ -42,16 +46,58 @@ class _Point:
     published: bool
 
 
-def dimensions(
+def draw(
+    experiment: Experiment, cells: Mapping[Key, Cell], path: Path, reasons: Reasons | None = None
+) -> str:
+    """Draw the figure of an experiment, the directions of columns or else the dimensions.
+
+    Returns a caption, which names what could not be drawn, for the reasons given.
+    """
+    if path.suffix.lower() not in _METADATA:
+        raise InputError(f"{str(path)!r} must end in {', '.join(_METADATA)}.")
+    if experiment.layout == "groups":
+        return _directions(experiment, cells, path)
+    return _dimensions(experiment, cells, path, reasons)
+
+
+def _directions(experiment: Experiment, cells: Mapping[Key, Cell], path: Path) -> str:
+    """Draw the scores of every encoder and task by training and test language."""
+    found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for (row, task, train, test), cell in cells.items():
+        found.setdefault((row, task), {})[train, test] = fmean(cell.values)
+    panels = {key: each for key, each in found.items() if len({train for train, _ in each}) > 1}
+    if not panels:
+        raise InputError(
+            f"experiment {experiment.name!r} has no task with scores from several languages."
+        )
+    with _figure(experiment.name, path, (0.6 + 5.4 * len(panels), 5.4)) as figure:
+        for axes, ((row, task), scores) in zip(
+            figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
+        ):
+            langs = list(dict.fromkeys(lang for direction in scores for lang in direction))
+            values = [[scores.get((a, b), math.nan) for b in langs] for a in langs]
+            # Pale where the score is high: the few dark squares are what to look at.
+            axes.imshow(values, cmap="cividis")
+            middle = (min(scores.values()) + max(scores.values())) / 2
+            for (a, b), score in scores.items():
+                colour = "black" if score > middle else "white"
+                at = (langs.index(b), langs.index(a))
+                axes.text(*at, f"{score:.1f}", ha="center", va="center", color=colour, fontsize=7)
+            axes.set_xticks(range(len(langs)), langs)
+            axes.set_yticks(range(len(langs)), langs)
+            axes.set_xlabel("test language")
+            axes.set_ylabel("training language")
+            axes.set_title(f"{task}, {_plain(row)}")
+    return f"{experiment.title}: the score of each direction."
+
+
+def _dimensions(
     experiment: Experiment, cells: Mapping[Key, Cell], path: Path, reasons: Reasons | None = None
 ) -> str:
     """Draw the average score of every encoder against its number of columns.
 
-    Published values are drawn hollow. Returns a caption, which names the encoders that have no
-    average and are left out, for the reasons given.
+    Published values are drawn hollow.
     """
-    if path.suffix.lower() not in _METADATA:
-        raise InputError(f"{str(path)!r} must end in {', '.join(_METADATA)}.")
     points, gone = _points(experiment, Scores(cells, reasons))
     if not points:
         raise InputError(
@@ -105,10 +151,7 @@ def _group(row: EncoderRow) -> str:
 
 
 def _draw(experiment: Experiment, points: Sequence[_Point], path: Path) -> None:
-    matplotlib = optional("matplotlib.figure", "plots", "a figure")
-    style = {"svg.hashsalt": experiment.name, "svg.fonttype": "path", "font.size": 9}
-    with matplotlib.rc_context(style):
-        figure = matplotlib.figure.Figure(figsize=(9, 5), layout="constrained")
+    with _figure(experiment.name, path, (9, 5)) as figure:
         axes = figure.add_subplot()
         for point in points:
             colour, marker = _GROUPS[point.group]
@@ -130,6 +173,16 @@ def _draw(experiment: Experiment, points: Sequence[_Point], path: Path) -> None:
         axes.legend(frameon=False, loc="lower right")
         names = "\n".join(f"{i}  {_shown(point)}" for i, point in enumerate(points, 1))
         figure.text(1.01, 0.98, names, va="top", transform=axes.transAxes, in_layout=True)
+
+
+@contextmanager
+def _figure(name: str, path: Path, size: tuple[float, float]) -> Iterator[Any]:
+    """Give an empty figure of so many inches, and write it when all is drawn."""
+    matplotlib = optional("matplotlib.figure", "plots", "a figure")
+    style = {"svg.hashsalt": name, "svg.fonttype": "path", "font.size": 9}
+    with matplotlib.rc_context(style):
+        figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
+        yield figure
         with replacing(path) as file:
             suffix = path.suffix.lower()
             figure.savefig(
@@ -138,9 +191,13 @@ def _draw(experiment: Experiment, points: Sequence[_Point], path: Path) -> None:
 
 
 def _shown(point: _Point) -> str:
-    # A dollar sign would begin a formula.
-    name = point.name.replace("$", r"\$")
+    name = _plain(point.name)
     return f"{name} (published)" if point.published else name
+
+
+def _plain(name: str) -> str:
+    # A dollar sign would begin a formula.
+    return name.replace("$", r"\$")
 
 
 def _labels(points: Sequence[_Point]) -> list[tuple[int, float, float]]:

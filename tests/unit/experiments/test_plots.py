@@ -6,7 +6,7 @@ from some_experiments import REASONS, ROWS, experiment, results, scored
 
 from pmeans.errors import InputError
 from pmeans.experiments import plots
-from pmeans.experiments.plan import EncoderRow
+from pmeans.experiments.plan import Columns, EncoderRow
 from pmeans.experiments.results import Scores
 from pmeans.recipe import Part
 
@@ -19,18 +19,18 @@ NINE = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")
 def test_the_same_results_give_the_same_bytes(tmp_path, suffix, magic):
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     for path in (first, second):
-        plots.dimensions(experiment(), results(), path)
+        plots.draw(experiment(), results(), path)
     assert first.read_bytes().startswith(magic)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_no_date_is_in_a_figure(tmp_path):
-    plots.dimensions(experiment(), results(), tmp_path / "a.svg")
+    plots.draw(experiment(), results(), tmp_path / "a.svg")
     assert "dc:date" not in (tmp_path / "a.svg").read_text()
 
 
 def test_an_encoder_without_an_average_is_left_out_and_named(tmp_path):
-    caption = plots.dimensions(experiment(), results(), tmp_path / "a.svg", REASONS)
+    caption = plots.draw(experiment(), results(), tmp_path / "a.svg", REASONS)
     assert "same size (an average of all 3 tasks, without TREC)" in caption
     points, _ = plots._points(experiment(), Scores(results()))
     assert [point.name for point in points] == ["mean", "power & means_1 <50%"]
@@ -48,7 +48,7 @@ def test_published_averages_of_the_same_tasks_are_points_too(tmp_path):
     assert [(p.name, p.dim, p.score, p.published) for p in points] == [
         ("GN [-inf, 1, inf]", 900, 77.9, True)
     ]
-    assert "Hollow" in plots.dimensions(nine, {}, tmp_path / "a.svg")
+    assert "Hollow" in plots.draw(nine, {}, tmp_path / "a.svg")
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,38 @@ def test_labels_of_near_points_do_not_cover_each_other():
 
 def test_another_suffix_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"must end in \.svg"):
-        plots.dimensions(experiment(), results(), tmp_path / "a.gif")
+        plots.draw(experiment(), results(), tmp_path / "a.gif")
 
 
 def test_a_figure_without_points_is_refused(tmp_path):
     with pytest.raises(InputError, match="no average to draw"):
-        plots.dimensions(experiment(), {}, tmp_path / "a.svg")
+        plots.draw(experiment(), {}, tmp_path / "a.svg")
 
 
 def test_a_missing_matplotlib_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"pip install 'pmeans\[plots\]'"):
-        plots.dimensions(experiment(), results(), tmp_path / "a.svg")
+        plots.draw(experiment(), results(), tmp_path / "a.svg")
+
+
+def test_directions_are_drawn_from_training_to_test_language(tmp_path):
+    langs = ("en", "de", "fr")
+    columns = tuple(Columns("MR", langs, train) for train in langs)
+    square = experiment("groups", tasks=("MR",), encoders=ROWS[1:2], columns=columns)
+    found = {
+        key: cell
+        for i, train in enumerate(langs)
+        for test in langs[: 3 - i]
+        for key, cell in scored("mean", 70 + i, tasks=("MR",), train=train, test=test).items()
+    }
+    caption = plots.draw(square, found, tmp_path / "a.svg")
+    assert caption == "Some scores: the score of each direction."
+    plots.draw(square, found, tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_without_several_training_languages_there_are_no_directions(tmp_path):
+    columns = (Columns("MR", ("en",)),)
+    one = experiment("groups", tasks=("MR",), encoders=ROWS[1:2], columns=columns)
+    with pytest.raises(InputError, match="no task with scores from several languages"):
+        plots.draw(one, scored("mean", 70, tasks=("MR",)), tmp_path / "a.svg")
