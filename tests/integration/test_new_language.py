@@ -78,8 +78,7 @@ def test_pairs_of_sentences_give_french(model, french, tmp_path):
     assert found(model, ["--pairs", tmp_path / "pairs.tsv"], tmp_path / "new", test) > 0.43
 
 
-# Three ways to a language that the model in the package lacks. Floors are some points below what was
-# found; before words were taught, the last one was below 40.
+# Ways to languages that the model in the package lacks. Floors are some points below what was found.
 SPANISH = {"dictionary": 0.90, "pairs": 0.85, "both": 0.93}
 
 

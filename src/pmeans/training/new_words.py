@@ -139,13 +139,14 @@ def _most_frequent(
     others: Collection[str],
     most: int,
 ) -> list[str]:
-    """Return the most frequent words; one with a translation counts `LISTED` times more."""
+    """Return the most frequent entries; a word with a translation counts `LISTED` times more."""
     known = set(listed)
     words = [*listed, *(word for word in others if word not in known)]
     table = index.word_table(words, phrases=True)
     (found,) = kernels.lookup(list(texts), [(table, space.case, -1)], splitting("words", lang))
     rank = np.bincount(found.ids, minlength=len(words))
-    rank[: len(listed)] += LISTED
+    # Phrases must occur: dictionaries are full of such as never do.
+    rank[: len(listed)] += [LISTED * (" " not in entry) for entry in listed]
     return [words[i] for i in np.argsort(-rank, kind="stable")[:most].tolist()]
 
 
