@@ -1,13 +1,14 @@
 """How good an added language gets: quality against the number of pairs, with a dictionary or not.
 
-    python studies/new_language.py DATA LANG [MODEL] [N ...]
+    python studies/new_language.py DATA LANG [MODEL] [N ...] [own|shared]
 
 DATA has ``lexicon``, ``parallel`` and ``tasks``. MODEL (the package's own if none is named) lacks
 LANG and gets it from N pairs, by default 0 to 100,000. Printed is a table of per cents, a row for
 each N: translations found among the 1,961 sentences of NTREX from and to English, STS across and
 within (Spearman), the genre of a sentence by a classifier that was trained in English (chance is
 10), the words of NTREX that have a vector of their own in the first part, and seconds of processor
-time. Without pairs the z-norm is fitted on 5,000 sentences of LANG.
+time. Without pairs the z-norm is fitted on 5,000 sentences of LANG. ``own`` and ``shared`` say
+which n-grams answer for unknown words, whatever the script.
 """
 
 import sys
@@ -25,6 +26,7 @@ from pmeans.evaluation import tasks
 from pmeans.evaluation.measures.retrieval import retrieved
 from pmeans.evaluation.measures.similarity import spearman
 from pmeans.output import unit_rows
+from pmeans.training import new_words
 from pmeans.training.corpus import PairFile
 
 PAIRS = (0, 1_000, 3_000, 10_000, 30_000, 100_000)
@@ -37,6 +39,9 @@ COLUMNS = (
 def main() -> None:
     """Print the table."""
     data, lang, *rest = sys.argv[1:]
+    if rest and rest[-1] in ("own", "shared"):
+        own = rest.pop() == "own"
+        new_words._new_script = lambda space, words: own
     model = rest.pop(0) if rest and not rest[0].isdigit() else None
     counts = [int(n) for n in rest] or PAIRS
     data = Path(data)

@@ -78,7 +78,7 @@ def test_pairs_of_sentences_give_french(model, french, tmp_path):
     assert found(model, ["--pairs", tmp_path / "pairs.tsv"], tmp_path / "new", test) > 0.43
 
 
-# Ways to languages that the model in the package lacks. Floors are some points below what was found.
+# Ways to languages that the model in the package lacks. Floors are below what was found.
 SPANISH = {"dictionary": 0.90, "pairs": 0.85, "both": 0.93}
 
 
