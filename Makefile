@@ -87,6 +87,7 @@ tables: setup  ## render tables and figures of all results again
 	$(BIN)/python studies/maps.py table
 	$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
 	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
+	$(BIN)/pmeans eval plot experiments/languages-ntrex.toml --output results/languages/ntrex.svg
 
 fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

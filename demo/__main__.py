@@ -5,6 +5,7 @@ from pathlib import Path
 import pmeans
 from demo.findings import LANGUAGES, Findings, Score, find, per_cent
 from demo.report import render
+from pmeans import PowerMeanEncoder, packs
 from pmeans.files import replacing
 
 HERE = Path(__file__).parent
@@ -20,7 +21,17 @@ def summary(found: Findings) -> str:
         if own:
             line += f"   trained on {own.n_train} {name} ones: {_score(own)}"
         lines.append(line)
+    if found.further:
+        hits = sum(each.label == each.gold for each in found.further)
+        lines.append(
+            f"  in eight more languages, by the model wide: {hits} of {len(found.further)}"
+        )
     return "\n".join(lines)
+
+
+def _wide() -> PowerMeanEncoder | None:
+    """Return the model of eleven languages, if its package is installed."""
+    return pmeans.load("wide") if "wide" in packs.installed() else None
 
 
 def _score(score: Score) -> str:
@@ -31,7 +42,7 @@ def _score(score: Score) -> str:
 
 def main() -> None:
     """Find out, report, and say where the report is."""
-    found = find(pmeans.load(), HERE / "sample")
+    found = find(pmeans.load(), HERE / "sample", _wide())
     with replacing(HERE / "report.html") as file:
         file.write(render(found).encode("utf-8"))
     print(summary(found))

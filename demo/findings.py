@@ -77,6 +77,24 @@ class Map:
 
 
 @dataclass(frozen=True)
+class Further:
+    """A sentence in a language that the model in the package lacks, by a model of more languages.
+
+    Attributes:
+        lang: Its language, and what it was taken for, or None for none that the model has.
+        text: The sentence.
+        gold: Its topic.
+        label: What the classifier, trained in English, makes of it.
+    """
+
+    lang: str
+    taken_for: str | None
+    text: str
+    gold: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Findings:
     """All that the report shows, by language.
 
@@ -90,6 +108,7 @@ class Findings:
         maps: Them on a plane: as the encoder, and as the English classifier sees them.
         telling: For each language and class, words and how far they push.
         examples: Explained sentences of the languages without training sentences.
+        further: Sentences in eight more languages, where a model of them is installed.
     """
 
     model: str
@@ -101,9 +120,10 @@ class Findings:
     maps: tuple[Map, Map]
     telling: Mapping[str, Mapping[str, list[tuple[str, float]]]]
     examples: Mapping[str, list[Example]]
+    further: list[Further]
 
 
-def find(encoder: PowerMeanEncoder, sample: Path) -> Findings:
+def find(encoder: PowerMeanEncoder, sample: Path, wide: PowerMeanEncoder | None = None) -> Findings:
     """Train, score and explain, on the files of a folder."""
     train = {lang: read(sample / f"train.{lang}.csv") for lang in LANGUAGES}
     tests = {lang: read(sample / f"test.{lang}.csv") for lang in LANGUAGES}
@@ -133,7 +153,20 @@ def find(encoder: PowerMeanEncoder, sample: Path) -> Findings:
             for lang in LANGUAGES
         },
         examples={lang: examples(english, tests[lang], lang) for lang in ("de", "fr")},
+        further=classify_further(wide, train["en"], sample / "wide.csv") if wide else [],
     )
+
+
+def classify_further(encoder: PowerMeanEncoder, train: Sentences, path: Path) -> list[Further]:
+    """Train in English, and classify sentences whose languages are found, not named."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    texts = [row["text"] for row in rows]
+    labels = fit(encoder, train, "en").predict(texts)
+    return [
+        Further(row["lang"], seen.lang, row["text"], row["label"], str(label))
+        for row, seen, label in zip(rows, encoder.detect(texts), labels, strict=True)
+    ]
 
 
 def read(path: Path) -> Sentences:

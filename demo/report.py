@@ -24,7 +24,9 @@ STRONGEST = 0.75
 
 def render(found: Findings) -> str:
     """Return the whole page."""
-    sections = (_headline, _scores, _confusions, _examples, _telling, _maps, _coverage, _notes)
+    sections = (
+        _headline, _scores, _confusions, _examples, _telling, _maps, _coverage, _further, _notes
+    )  # fmt: skip
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -244,6 +246,36 @@ def _coverage(found: Findings) -> str:
         '</th><th></th><th class="number">sentences without a known word</th>'
         "<th>unknown to a space, commonest first</th>"
         f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>",
+    )
+
+
+def _further(found: Findings) -> str:
+    if not found.further:
+        return _section(
+            "Eight more languages",
+            "Spanish, Italian, Dutch, Portuguese, Polish, Russian, Swedish and Czech are in the "
+            "model <b>wide</b>, a package of its own, which is not installed here.",
+            "<pre>make packs demo</pre>",
+        )
+    rows = []
+    for each in found.further:
+        right = each.label == each.gold
+        rows.append(
+            f'<tr><th scope="row">{each.lang}</th><td>{each.taken_for or "none"}</td>'
+            f'<td lang="{each.lang}">{escape(each.text)}</td><td>{escape(each.gold)}</td>'
+            f"<td>{'' if right else '✗ '}{escape(each.label)}</td></tr>"
+        )
+    hits = sum(each.label == each.gold for each in found.further)
+    taken = sum(each.lang == each.taken_for for each in found.further)
+    return _section(
+        "Eight more languages, which nobody named",
+        "The model <b>wide</b> has eleven languages. A classifier over it learned the same English "
+        f"sentences. Of {len(found.further)} sentences in languages that it was never trained on, "
+        f"{hits} have the right topic. Their languages were not given: {taken} were found. These "
+        "sentences are plainer than those above.",
+        '<div class="wide"><table class="list"><thead><tr><th>language</th><th>taken for</th>'
+        "<th>sentence</th><th>topic</th><th>decision</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>",
     )
 
 

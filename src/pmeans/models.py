@@ -43,14 +43,15 @@ from pmeans.znorm import ZNorm
 DEFAULT = Path(__file__).parent / "default_model"
 """The model in the package: English, German and French."""
 
-_RECIPE, _ZNORM, _ALIGNMENT = "recipe.toml", "znorm.safetensors", "alignment.safetensors"
-_TRANSLATIONS, _IDENTIFIER = "translations.tsv", "identifier.safetensors"
 RECIPE, CARD = "recipe.toml", "MODEL.md"
 """What each folder of a model has, and its card."""
 
 _ZNORM, _ALIGNMENT = "znorm.safetensors", "alignment.safetensors"
-_TRANSLATIONS, _SPACES = "translations.tsv", "spaces"
-_KNOWN = {RECIPE, _ZNORM, _ALIGNMENT, _TRANSLATIONS, _SPACES, CARD, CHECKSUMS}
+_TRANSLATIONS, _IDENTIFIER = "translations.tsv", "identifier.safetensors"
+_SPACES = "spaces"
+_KNOWN = {
+    RECIPE, _ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER, _SPACES, CARD, CHECKSUMS,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

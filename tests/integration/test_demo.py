@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from operator import itemgetter
@@ -209,3 +210,19 @@ def test_the_demo_runs_with_the_model_in_the_package(demo):
     report = ROOT / "demo" / "report.html"
     assert str(report) in done.stdout
     assert Reader(report.read_text(encoding="utf-8")).open == []
+
+
+def test_without_the_model_of_eleven_languages_the_page_says_how_to_get_it(page):
+    assert "Eight more languages" in page
+    assert "make packs demo" in page
+
+
+def test_the_model_of_eleven_languages_finds_languages_and_topics(demo, wide, found):
+    _, findings, report = demo
+    train = findings.read(SAMPLE / "train.en.csv")
+    further = findings.classify_further(wide, train, SAMPLE / "wide.csv")
+    assert len({each.lang for each in further}) == 8
+    assert sum(each.taken_for == each.lang for each in further) >= 78
+    assert sum(each.label == each.gold for each in further) >= 72
+    page = report.render(replace(found, further=further))
+    assert all(unescape(each.text) in unescape(page) for each in further)

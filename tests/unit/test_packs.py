@@ -228,7 +228,7 @@ def test_damaged_entry_points_of_one_package_do_not_hide_the_others(install, sit
     install("tiny")
     announce(site, "lost", "a-package", "not_there")
     (site / "a_package-1.0.0.dist-info" / "entry_points.txt").write_bytes(content)
-    assert [*packs.installed()] == ["tiny"]
+    assert {"tiny", "lost"} & set(packs.installed()) == {"tiny"}
 
 
 def test_a_pack_that_is_on_the_path_twice_is_one(install, site, tmp_path, monkeypatch):

@@ -1,0 +1,1 @@
+"""The model 'wide' of pmeans: data alone."""
