@@ -19,7 +19,7 @@ WORDS = {"en": ["child", "walk", "walks"], "ru": ["дом", "ассамблея"
 @pytest.fixture
 def trainer(tmp_path):
     save_space(WordSpace.from_words("s", WORDS, np.eye(5)), tmp_path / "s.safetensors")
-    return Forms("f", str(tmp_path / "s.safetensors"))
+    return Forms("f", str(tmp_path / "s.safetensors"), words=20_000)
 
 
 def train(trainer):
