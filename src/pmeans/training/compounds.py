@@ -136,15 +136,8 @@ class Compounds(Trainer):
             for lang, found in splits.items()
             for parts in found.values()
         ]
-        # The same subwords on both sides: the merged space keeps them.
-        added = WordSpace.from_words(
-            self.name,
-            {lang: list(found) for lang, found in splits.items()},
-            np.stack(vectors),
-            case=space.case,
-            subwords=space.subwords,
-        )
-        return edit.merge([space, added], self.name)
+        words = {lang: list(found) for lang, found in splits.items()}
+        return edit.add_words(space, words, np.stack(vectors), self.name)
 
     def _splits(
         self, space: WordSpace, lang: str, counts: Counter[str]

@@ -60,15 +60,8 @@ class Forms(Trainer):
             )
         progress(1.0, f"{n:,} forms added")
         vectors = [space.vectors(list(found.values()), lang)[0] for lang, found in lemmas.items()]
-        # The same subwords on both sides: the merged space keeps them.
-        added = WordSpace.from_words(
-            self.name,
-            {lang: list(found) for lang, found in lemmas.items()},
-            np.concatenate(vectors),
-            case=space.case,
-            subwords=space.subwords,
-        )
-        return edit.merge([space, added], self.name)
+        words = {lang: list(found) for lang, found in lemmas.items()}
+        return edit.add_words(space, words, np.concatenate(vectors), self.name)
 
     def _lemmas(self, space: WordSpace, lang: str) -> dict[str, str]:
         """Return common words that a space lacks, and their lemmas, which it has."""
