@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import embed, evaluate, listing, making, search, spaces, transfer
+from pmeans.cli import embed, evaluate, listing, making, search, serve, spaces, transfer
 from pmeans.cli.console import say, typed
 from pmeans.errors import PmeansError
 
@@ -65,6 +65,7 @@ app = typer.Typer(
 )
 app.command(epilog=embed.EXAMPLES)(embed.embed)
 app.command(epilog=search.EXAMPLES)(search.search)
+app.command(epilog=serve.EXAMPLES)(serve.serve)
 app.command(epilog=making.TRAIN)(making.train)
 app.command(epilog=making.BUILD)(making.build)
 app.command(epilog=making.EXTEND)(making.extend)

@@ -1,0 +1,76 @@
+"""``pmeans serve``: the model over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pmeans.cli.console import say
+from pmeans.cli.options import argument, examples, option
+
+EXAMPLES = examples(
+    "pmeans serve",
+    "pmeans serve --classifier my-classifier/ --index news.npy --texts news.txt",
+    "pmeans serve my-encoder/ --host 0.0.0.0 --token-file token --workers 2",
+)
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(
+    model: Annotated[
+        str | None,
+        argument("MODEL", "What embeds.", "the classifier's encoder, or the default model"),
+    ] = None,
+    *,
+    classifier: Annotated[
+        str | None, option("DIR", "A folder that 'transfer fit' wrote, to label texts.")
+    ] = None,
+    index: Annotated[str | None, option("FILE", "Rows to search in, made with MODEL.")] = None,
+    texts: Annotated[str | None, option("FILE", "The sentences that were embedded.")] = None,
+    text: Annotated[
+        str | None, option("NAME", "Column with the sentences, in --texts or --index.")
+    ] = None,
+    host: Annotated[str, option("ADDRESS", "Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, option("N", "0 takes a free one.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, option("N", "Processes; one that dies is replaced.", min=1)] = 1,
+    token_file: Annotated[
+        Path | None, option("FILE", "Answer only those who send the token that is in it.")
+    ] = None,
+    max_body: Annotated[int, option("N", "Bytes of a request.", min=1)] = 4_000_000,
+    max_texts: Annotated[int, option("N", "Texts of a request.", min=1)] = 2048,
+    max_characters: Annotated[
+        int, option("N", "Characters of all texts of a request.", min=1)
+    ] = 1_000_000,
+    max_requests: Annotated[
+        int, option("N", "Requests that a process takes at a time.", min=1)
+    ] = 128,
+    max_seconds: Annotated[
+        float, option("S", "For a request to arrive, and its answer to be taken.", min=0.1)
+    ] = 30.0,
+) -> None:
+    """Answer requests over HTTP: embeddings, similarity, labels, search.
+
+    The paths are those of OpenAI (/v1/embeddings, /v1/models) and of text-embeddings-inference
+    (/embed, /similarity), and /classify, /explain, /search, /health, /info, /metrics;
+    /openapi.json describes them. MODEL, INDEX and the classifier are as for the other commands.
+    """
+    from pmeans.errors import InputError
+    from pmeans.files import optional, reading
+
+    for module in ("starlette", "uvicorn", "orjson"):
+        optional(module, "serve", "serving")
+    from pmeans.serve import Limits, Settings
+    from pmeans.serve.processes import serve as serve_until_stopped
+
+    token = None
+    if token_file is not None:
+        with reading(token_file):
+            token = token_file.read_bytes().decode("ascii", "replace").strip()
+        if not token or not token.isascii() or not token.isprintable():
+            raise InputError(f"{str(token_file)!r} has no token: write a line of ASCII into it.")
+    elif host not in _LOOPBACK:
+        say(f"warning: whoever can reach {host} can use this server: set a --token-file.")
+    limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
+    settings = Settings(model, classifier, index, texts, text, token, limits)
+    serve_until_stopped(settings, host, port, workers, lambda address: say(f"serving at {address}"))

@@ -1,0 +1,147 @@
+"""The ASGI application: routes, the token, limits, threads, and errors in the shape of the path."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route as Path
+
+from pmeans.errors import InputError, LanguageError
+from pmeans.kernels.machine import available_threads
+from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
+from pmeans.serve.limits import Gate, RefusedError
+from pmeans.serve.metrics import Metrics
+from pmeans.serve.openapi import describe
+from pmeans.serve.routes import CONVERT, EMBED, ROUTES, Route
+from pmeans.serve.service import Service, Settings
+
+_TYPES = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
+_WHY = {
+    404: "nothing is at this path: /openapi.json describes what there is.",
+    405: "this path takes another method, which the header Allow names.",
+}
+_LOG = logging.getLogger("pmeans.serve")
+
+
+def counters() -> Metrics:
+    """Return the counters of all routes."""
+    return Metrics([route.path for route in ROUTES])
+
+
+def create_app(settings: Settings, metrics: Metrics | None = None) -> Starlette:
+    """Open what is to be served, and return the application; workers share their metrics."""
+    return _Application(Service(settings), metrics or counters()).app
+
+
+class _Application:
+    def __init__(self, service: Service, metrics: Metrics) -> None:
+        self.service, self.metrics = service, metrics
+        self.limits, token = service.settings.limits, service.settings.token
+        self.token = None if token is None else b"Bearer " + token.encode()
+        self.gate = Gate(self.limits.requests)
+        self.threads = ThreadPoolExecutor(available_threads(), "pmeans")
+        self.described = describe(ROUTES, token is not None)
+        self.app = Starlette(
+            routes=[
+                Path(route.path, partial(self.respond, route), methods=[route.method])
+                for route in ROUTES
+            ],
+            exception_handlers={HTTPException: self.unknown},
+            lifespan=self.lifespan,
+        )
+        self.app.router.redirect_slashes = False
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        yield
+        self.threads.shutdown()
+
+    async def respond(self, route: Route, request: Request) -> Response:
+        """Answer a request, whatever happens, and count it."""
+        begin = time.perf_counter()
+        counted: dict[str, int] = {}
+        body = request.stream()
+        try:
+            self.check_token(route, request)
+            response = await self.answer(route, body, counted)
+        except RefusedError as refused:
+            response = _error(route.path, refused.status, str(refused), refused.headers)
+            with contextlib.suppress(ClientDisconnect):
+                await self.limits.drain(body)
+        except (InputError, LanguageError) as error:
+            response = _error(route.path, 422, str(error))
+        except ClientDisconnect:
+            response = _error(route.path, 408, "the client has gone.")
+        except Exception:
+            _LOG.exception("error in %s", route.path)
+            response = _error(route.path, 500, "an error of the server, which its log describes.")
+        seconds = time.perf_counter() - begin
+        self.metrics.count(route.path, response.status_code, seconds, **counted)
+        return response
+
+    def check_token(self, route: Route, request: Request) -> None:
+        """Refuse a request without the right token, in the same time wherever it differs."""
+        if self.token is None or route.open:
+            return
+        given = request.headers.get("authorization", "").encode("latin-1")
+        if not hmac.compare_digest(given, self.token):
+            why = "the bearer token is missing or wrong: send 'Authorization: Bearer TOKEN'."
+            raise RefusedError(401, why, {"WWW-Authenticate": "Bearer"})
+
+    async def answer(
+        self, route: Route, stream: AsyncIterator[bytes], counted: dict[str, int]
+    ) -> Response:
+        """Answer what is asked: the texts that count are entered in ``counted``."""
+        if not route.texts:
+            if route.path == "/metrics":
+                return Response(self.metrics.render(), media_type="text/plain; version=0.0.4")
+            return _json(route.answer(self.service) if route.answer else self.described)
+        with self.gate.place():
+            body = await self.limits.read(stream)
+            if route is EMBED and body.startswith(FORM):
+                route = CONVERT
+            given = read_form(body) if route.form else read_json(body)
+            fields = read_fields(given, route.fields)
+            texts = fields.pop(route.texts)
+            counted.update(characters=self.limits.check(texts), texts=len(texts))
+            work = partial(self.work, route, texts, fields)
+            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+
+    def work(self, route: Route, texts: list[str], fields: dict[str, Any]) -> Response:
+        """Compute an answer and write it, in a thread."""
+        assert route.answer is not None
+        found = route.answer(self.service, texts, **fields)
+        return Response(found, media_type="text/plain") if route.form else _json(found)
+
+    async def unknown(self, request: Request, error: Exception) -> Response:
+        """Answer a request to a path or by a method that there is not."""
+        assert isinstance(error, HTTPException)
+        path, why = request.url.path, _WHY.get(error.status_code, error.detail)
+        self.metrics.count(path, error.status_code, 0.0)
+        return _error(path, error.status_code, why, dict(error.headers or {}))
+
+
+def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    body = orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _error(path: str, status: int, why: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error: as OpenAI writes it where its clients ask, else one sentence."""
+    if not path.startswith("/v1/"):
+        return _json({"error": why}, status, headers)
+    kind = _TYPES.get(status, "invalid_request_error")
+    return _json({"error": {"message": why, "type": kind, "code": status}}, status, headers)

@@ -1,0 +1,89 @@
+"""Connections that do not wait for ever, and do not keep all that they are sent.
+
+uvicorn waits without end for the head of a request and for its answer to be taken, and stores
+heads of any length. Here each of the two has its seconds, and bytes are counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn import Config
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from pmeans.serve.limits import DRAINED, Limits
+
+HEAD = 65_536
+"""Bytes of the head of a request, and of what may frame its body beyond the allowed."""
+
+_LATE = b"408 Request Timeout"
+_LONG = b"431 Request Header Fields Too Large"
+
+
+class LimitedConfig(Config):
+    """uvicorn's configuration with our limits, for its connections to see."""
+
+    def __init__(self, app: Any, *, limits: Limits, **kwargs: Any) -> None:
+        super().__init__(app, http=LimitedConnection, **kwargs)
+        self.limits = limits
+
+
+class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """A connection with an end to every wait."""
+
+    _received = 0
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Start to wait for the head of a request."""
+        super().connection_made(transport)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._expected()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has arrived, unless there is too much of it."""
+        if not self._busy() and self._deadline is None:
+            self._expect()
+        self._received += len(data)
+        super().data_received(data)
+        allowed = HEAD
+        if self._busy():
+            self._expected()
+            allowed += (DRAINED + 1) * self.config.limits.body
+        if self._received > allowed:
+            self._refuse(_LONG)
+
+    def on_response_complete(self) -> None:
+        """Give the client its seconds to take the answer."""
+        super().on_response_complete()
+        self._received = 0
+        if self.transport.get_write_buffer_size():
+            self.loop.call_later(self.config.limits.seconds, self._drop, self.cycle)
+
+    def _busy(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _expect(self) -> None:
+        self._received = 0
+        self._deadline = self.loop.call_later(self.config.limits.seconds, self._refuse, _LATE)
+
+    def _expected(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _refuse(self, status: bytes) -> None:
+        self._deadline = None
+        if self._received and not self._busy() and not self.transport.is_closing():
+            head = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(head % status)
+        self.transport.close()
+
+    def _drop(self, answered: object) -> None:
+        if self.cycle is answered and self.transport.get_write_buffer_size():
+            self.transport.abort()

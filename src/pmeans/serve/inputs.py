@@ -1,0 +1,220 @@
+"""What the fields of a request may be: each kind reads a value and describes itself.
+
+A kind is a JSON schema with the function that checks by it, so that the description of the server
+and what it takes cannot differ. Unknown fields are refused; null is as if the field were absent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+
+from pmeans.errors import did_you_mean
+from pmeans.serve.limits import RefusedError
+
+FORM = b"conversion="
+"""How the body of the authors' form begins."""
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a request.
+
+    Attributes:
+        schema: What it may be, for the description.
+        read: Returns the checked value; a ValueError says what is expected.
+        required: Whether it must be there; if not, it is left out of the arguments.
+        status: Of the answer to a wrong value.
+    """
+
+    schema: Schema
+    read: Callable[[Any], Any]
+    required: bool = False
+    status: int = 422
+
+
+def read_json(body: bytes | str) -> Mapping[str, Any]:
+    """Return the object that a body holds."""
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RefusedError(422, f"the body is not valid JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise RefusedError(422, f"expected a JSON object, got {_kind(found)}.")
+    return found
+
+
+def read_form(body: bytes) -> Mapping[str, Any]:
+    """Return the object in the field ``conversion`` of a form."""
+    try:
+        form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
+    except ValueError:
+        raise RefusedError(422, "expected a form with the one field 'conversion'.") from None
+    if "conversion" not in form:
+        raise RefusedError(422, "expected a form with the field 'conversion', which holds JSON.")
+    return read_json(form["conversion"][0])
+
+
+def read_fields(given: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Return the checked value of each field that is there."""
+    there = {name: value for name, value in given.items() if value is not None}
+    for name in there:
+        if name not in fields:
+            near = did_you_mean(name[:40], fields)
+            raise RefusedError(422, f"no field {name[:40]!r}: there are {', '.join(fields)}.{near}")
+    for name, field in fields.items():
+        if field.required and name not in there:
+            raise RefusedError(422, f"the field {name!r} is missing.")
+    checked = {}
+    for name, value in there.items():
+        try:
+            checked[name] = fields[name].read(value)
+        except ValueError as error:
+            raise RefusedError(fields[name].status, f"{name}: {error}") from None
+    return checked
+
+
+def _texts(value: Any) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list):
+        raise ValueError(f"expected a text or a list of texts, got {_kind(value)}.")
+    if not texts:
+        raise ValueError("expected at least one text, got an empty list.")
+    for i, text in enumerate(texts):
+        if isinstance(text, int | list) and not isinstance(text, bool):
+            raise ValueError(
+                "expected texts, got numbers: send the text itself, not its token ids."
+            )
+        if not isinstance(text, str):
+            raise ValueError(f"expected texts, got {_kind(text)} at place {i}.")
+    return texts
+
+
+def _compared(value: Any) -> list[str]:
+    names = ("source_sentence", "sentences")
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise ValueError("expected an object with source_sentence and sentences, and no other.")
+    if not isinstance(value["source_sentence"], str):
+        raise ValueError(f"source_sentence: expected a text, got {_kind(value[names[0]])}.")
+    return [value["source_sentence"], *_texts(value["sentences"])]
+
+
+def _lang(value: Any) -> str | list[str]:
+    codes = value if isinstance(value, list) else [value]
+    for code in codes:
+        if not isinstance(code, str) or not 0 < len(code) <= 35:
+            raise ValueError("expected a language, as 'de' or 'German', or a list of them.")
+    return value
+
+
+def _types(value: Any) -> list[tuple[str, tuple[float, ...]]]:
+    how = f"expected pairs such as ['bivcd', ['mean', 'max']], of {', '.join(OPERATIONS)}"
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{how}.")
+    found = []
+    for pair in value:
+        match pair:
+            case [str(name), [_, *_] as chosen]:
+                if not all(isinstance(each, str) and each in OPERATIONS for each in chosen):
+                    raise ValueError(f"{how}.")
+                found.append((name, tuple(OPERATIONS[each] for each in chosen)))
+            case _:
+                raise ValueError(f"{how}.")
+    if len({name for name, _ in found}) < len(found) or any(len({*p}) < len(p) for _, p in found):
+        raise ValueError("the same word space or operation is named twice.")
+    return found
+
+
+def choice(*names: str, status: int = 422) -> Field:
+    """Return a field that is one of some words."""
+
+    def read(value: Any) -> str:
+        if value not in names:
+            raise ValueError(f"expected {' or '.join(map(repr, names))}, got {_shown(value)}.")
+        return str(value)
+
+    return Field({"type": "string", "enum": [*names]}, read, status=status)
+
+
+def number(least: int, most: int | None = None) -> Field:
+    """Return a field that is a whole number within bounds."""
+    bounds = {"minimum": least} | ({} if most is None else {"maximum": most})
+    said = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def read(value: Any) -> int:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or not least <= value <= (math.inf if most is None else most):
+            raise ValueError(f"expected a whole number {said}, got {_shown(value)}.")
+        return int(value)
+
+    return Field({"type": "integer", **bounds}, read)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false, got {_shown(value)}.")
+    return value
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > 1000:
+        raise ValueError("expected a string of at most 1000 characters.")
+    return value
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false"}
+    return names.get(type(value), "nothing" if value is None else "a number")
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:40] if isinstance(value, str | int | float) else _kind(value)
+
+
+OPERATIONS = {"mean": 1.0, "max": math.inf, "min": -math.inf, "p_mean_2": 2.0, "p_mean_3": 3.0}
+"""What the authors' program calls power means."""
+
+_STRING: Schema = {"type": "string"}
+_LIST: Schema = {"type": "array", "items": _STRING, "minItems": 1}
+_CODE: Schema = {"type": "string", "minLength": 1, "maxLength": 35}
+
+TEXTS = Field({"oneOf": [_STRING, _LIST]}, _texts, required=True)
+LANG = Field({"oneOf": [_CODE, {"type": "array", "items": _CODE}]}, _lang)
+BOOLEAN = Field({"type": "boolean"}, _boolean)
+WORD = Field({"type": "string", "maxLength": 1000}, _word)
+IGNORED = Field({"type": "object"}, _anything)
+COMPARED = Field(
+    {
+        "type": "object",
+        "required": ["source_sentence", "sentences"],
+        "properties": {"source_sentence": _STRING, "sentences": _LIST},
+        "additionalProperties": False,
+    },
+    _compared,
+    required=True,
+)
+TYPES = Field(
+    {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 2,
+            "items": {"oneOf": [_STRING, {"type": "array", "items": {"enum": [*OPERATIONS]}}]},
+        },
+    },
+    _types,
+    required=True,
+)

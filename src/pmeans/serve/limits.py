@@ -1,0 +1,101 @@
+"""How much a request may ask for, and how it is told that it was too much.
+
+The limits are the same for every shape of request: texts are counted wherever they stand. Each
+refusal names its limit and the value.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+DRAINED = 16
+"""So many times the allowed body is read and dropped before a refusal is sent."""
+
+
+class RefusedError(Exception):
+    """A request that gets an error for an answer: its status, why, and further headers."""
+
+    def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(why)
+        self.status, self.headers = status, dict(headers or {})
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one worker process takes.
+
+    Attributes:
+        body: Bytes of a request's body.
+        texts: Texts of a request.
+        characters: Characters of all texts of a request.
+        requests: Requests that are read, wait or are worked on at the same time.
+        connections: Open connections.
+        seconds: For a request to arrive, and again for its answer to be taken.
+    """
+
+    body: int = 4_000_000
+    texts: int = 2048
+    characters: int = 1_000_000
+    requests: int = 128
+    connections: int = 1000
+    seconds: float = 30.0
+
+    def check(self, texts: Sequence[str]) -> int:
+        """Return the number of characters, or refuse so many texts or so long ones."""
+        if len(texts) > self.texts:
+            raise RefusedError(422, f"{len(texts):,} texts: a request has at most {self.texts:,}.")
+        characters = sum(map(len, texts))
+        if characters > self.characters:
+            raise RefusedError(
+                422,
+                f"{characters:,} characters: all texts of a request have at most "
+                f"{self.characters:,}.",
+            )
+        return characters
+
+    async def read(self, chunks: AsyncIterator[bytes]) -> bytes:
+        """Return the body of a request, or refuse one that is too long or too slow."""
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.seconds):
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > self.body:
+                        why = f"the body is too long: it has at most {self.body:,} bytes."
+                        raise RefusedError(413, why)
+        except TimeoutError:
+            why = f"the request did not arrive within {self.seconds:g} seconds."
+            raise RefusedError(408, why, {"Connection": "close"}) from None
+        return bytes(body)
+
+    async def drain(self, chunks: AsyncIterator[bytes]) -> None:
+        """Drop what is left of a refused body: a client that still sends hears no answer."""
+        length = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.seconds):
+                async for chunk in chunks:
+                    length += len(chunk)
+                    if length > DRAINED * self.body:
+                        return
+
+
+class Gate:
+    """Lets so many requests in, and sends others away until one has left."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.taken = limit, 0
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """Hold a place; the event loop alone calls this, so that there is no lock."""
+        if self.taken >= self.limit:
+            why = f"busy: {self.limit:,} requests at a time are taken. Try again in a second."
+            raise RefusedError(429, why, {"Retry-After": "1"})
+        self.taken += 1
+        try:
+            yield
+        finally:
+            self.taken -= 1

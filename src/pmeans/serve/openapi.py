@@ -1,0 +1,82 @@
+"""The description of the server, written from the table of routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pmeans._version import __version__
+from pmeans.serve.routes import CONVERT, EMBED, Route
+
+_REFUSALS = {
+    400: "encoding_format is unknown",
+    401: "the token is missing or wrong",
+    404: "what is asked for is not served",
+    408: "the request did not arrive in time",
+    413: "the body is too long",
+    422: "a field is wrong, or there is too much text",
+    429: "too many requests at a time",
+}
+_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_OPENAI: dict[str, Any] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {"error": {"type": "object", "required": ["message", "type", "code"]}},
+}
+_PLAIN: dict[str, Any] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {"error": {"type": "string"}},
+}
+
+
+def describe(routes: Iterable[Route], with_token: bool) -> dict[str, Any]:
+    """Return the OpenAPI document of these routes."""
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "pmeans", "version": __version__},
+        "paths": {route.path: {route.method.lower(): _operation(route)} for route in routes},
+    }
+    if with_token:
+        scheme = {"type": "http", "scheme": "bearer"}
+        document["components"] = {"securitySchemes": {"token": scheme}}
+        document["security"] = [{"token": []}]
+        for route in routes:
+            if route.open:
+                document["paths"][route.path][route.method.lower()]["security"] = []
+    return document
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    error = {_JSON: {"schema": _OPENAI if route.path.startswith("/v1/") else _PLAIN}}
+    kind = "text/plain" if route.returns.get("type") == "string" else _JSON
+    content = {kind: {"schema": route.returns}}
+    if route is EMBED:
+        content["text/plain"] = {"schema": CONVERT.returns}
+    answer = {"description": "OK", "content": content}
+    operation: dict[str, Any] = {
+        "summary": route.summary,
+        "operationId": route.path.strip("/").replace("/", "_").replace(".", "_"),
+        "responses": {"200": answer}
+        | {
+            str(status): {"description": why, "content": error}
+            for status, why in _REFUSALS.items()
+            if route.texts or status == 401
+        },
+    }
+    if route.texts:
+        operation["requestBody"] = {"required": True, "content": _body(route)}
+    return operation
+
+
+def _body(route: Route) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": [name for name, field in route.fields.items() if field.required],
+        "properties": {name: field.schema for name, field in route.fields.items()},
+        "additionalProperties": False,
+    }
+    if not route.form:
+        return {_JSON: {"schema": schema}} | (_body(CONVERT) if route is EMBED else {})
+    form = {"type": "object", "required": ["conversion"], "properties": {"conversion": schema}}
+    return {_FORM: {"schema": form, "encoding": {"conversion": {"contentType": _JSON}}}}

@@ -1,0 +1,66 @@
+"""The server's processes: one, or several that share a socket and the mapped pages of the model."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from functools import partial
+
+from uvicorn import Server
+from uvicorn.supervisors import Multiprocess
+
+from pmeans.errors import InputError
+from pmeans.serve.application import counters, create_app
+from pmeans.serve.connections import LimitedConfig
+from pmeans.serve.service import Service, Settings
+
+
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    workers: int = 1,
+    ready: Callable[[str], object] = lambda address: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; what was accepted until then is answered.
+
+    Args:
+        settings: What to serve.
+        host: The address to listen at.
+        port: The port; 0 takes one that is free.
+        workers: How many processes. One that dies is replaced.
+        ready: Called with the address once the socket listens.
+    """
+    limits = settings.limits
+    Service(settings)  # the workers open it each for itself; here, it tells what is wrong
+    config = LimitedConfig(
+        partial(create_app, settings, counters()),
+        factory=True,
+        workers=workers,
+        limits=limits,
+        limit_concurrency=limits.connections,
+        timeout_graceful_shutdown=int(limits.seconds) + 1,
+        timeout_worker_healthcheck=30,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+    )
+    listening = _listen(host, port)
+    ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}")
+    if workers > 1:
+        Multiprocess(config, sockets=[listening]).run()
+    else:
+        Server(config).run(sockets=[listening])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot listen at {host}, port {port}: {why}.") from error
+    listening.set_inheritable(True)
+    return listening

@@ -1,0 +1,154 @@
+"""All that the server answers: one table, which `application` serves and `openapi` describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pmeans.serve import inputs
+from pmeans.serve.inputs import Field, Schema
+from pmeans.serve.service import Service
+
+MOST_HITS = 100
+"""Rows that a search finds for a text, at most."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path, and what is answered there.
+
+    Attributes:
+        path: Of the request.
+        summary: What it does, in a sentence.
+        answer: Of texts and checked fields if there is a body, else of the service alone; None
+            if the application answers itself.
+        returns: Schema of the answer.
+        texts: The field that has the texts; empty if the request has no body.
+        fields: All fields of the body.
+        form: Whether the body is the authors' form, and the answer plain text.
+        open: Whether it is answered without a token.
+    """
+
+    path: str
+    summary: str
+    answer: Callable[..., Any] | None
+    returns: Schema
+    texts: str = ""
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    form: bool = False
+    open: bool = False
+
+    @property
+    def method(self) -> str:
+        """POST if there is a body, else GET."""
+        return "POST" if self.texts else "GET"
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _object(*names: str, **typed: Schema) -> Schema:
+    return {"type": "object", "required": [*names, *typed], "properties": dict(typed)}
+
+
+_NUMBERS = _list({"type": "number"})
+_TEXT: Schema = {"type": "string"}
+_DIMENSIONS = inputs.number(1)
+_OF_TEXTS = {"inputs": inputs.TEXTS, "lang": inputs.LANG}
+_CONVERSION = {
+    "sentences": inputs.TEXTS,
+    "embedding_types": inputs.TYPES,
+    "lang": inputs.LANG,
+}
+
+CONVERT = Route(
+    "/convert",
+    "Compute power means of single word spaces, as the paper's program does.",
+    Service.convert,
+    _TEXT,
+    "sentences",
+    _CONVERSION,
+    form=True,
+)
+EMBED = Route(
+    "/embed",
+    "Embed texts, as text-embeddings-inference does. It takes the form of /convert as well.",
+    Service.embed,
+    _list(_NUMBERS),
+    "inputs",
+    {
+        **_OF_TEXTS,
+        "dimensions": _DIMENSIONS,
+        "normalize": inputs.BOOLEAN,
+        "truncate": inputs.BOOLEAN,
+    },
+)
+ROUTES = (
+    Route(
+        "/v1/embeddings",
+        "Embed texts, as OpenAI does.",
+        Service.embeddings,
+        _object("object", "data", "model", "usage"),
+        "input",
+        {
+            "input": inputs.TEXTS,
+            "lang": inputs.LANG,
+            "dimensions": _DIMENSIONS,
+            "encoding_format": inputs.choice("float", "base64", status=400),
+            "model": inputs.WORD,
+            "user": inputs.WORD,
+        },
+    ),
+    Route("/v1/models", "List the model.", Service.models, _object("object", "data")),
+    EMBED,
+    CONVERT,
+    Route(
+        "/similarity",
+        "Compare a text with others, by cosine.",
+        Service.similarity,
+        _NUMBERS,
+        "inputs",
+        {"inputs": inputs.COMPARED, "lang": inputs.LANG, "parameters": inputs.IGNORED},
+    ),
+    Route(
+        "/classify",
+        "Label texts.",
+        Service.classify,
+        _list(_object("label", "probability", "note")),
+        "inputs",
+        _OF_TEXTS,
+    ),
+    Route(
+        "/explain",
+        "Say which words decided about a label.",
+        Service.explain,
+        _list(_object("label", "against", "tokens", "constant", "margin")),
+        "inputs",
+        {**_OF_TEXTS, "label": inputs.WORD},
+    ),
+    Route(
+        "/search",
+        "Find the rows of the index that are nearest in meaning.",
+        Service.search,
+        _list(_list(_object("row", "score", "text"))),
+        "inputs",
+        {**_OF_TEXTS, "k": inputs.number(1, MOST_HITS)},
+    ),
+    Route(
+        "/health",
+        "Say that the server runs.",
+        lambda service: {"status": "ok"},
+        _object(status=_TEXT),
+        open=True,
+    ),
+    Route(
+        "/info",
+        "Say what is served, and the limits.",
+        Service.info,
+        _object("model", "dimensions", "languages", "limits"),
+    ),
+    Route("/metrics", "Count requests, in Prometheus's format.", None, _TEXT),
+    Route("/openapi.json", "Describe all of this.", None, _object("openapi", "paths")),
+)

@@ -1,0 +1,263 @@
+"""What is served: an encoder, perhaps a classifier and an index, and the answers they give.
+
+Every answer takes texts that were counted already, and fields that were checked. It uses one
+thread: the server works on several requests at once.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import orjson
+
+from pmeans import models
+from pmeans._version import __version__
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import InputError, LanguageError
+from pmeans.recipe import Part, Recipe
+from pmeans.rows.codes import language_code
+from pmeans.search import Index, open_index, top_k
+from pmeans.serve.limits import Limits, RefusedError
+from pmeans.transfer import TransferClassifier
+from pmeans.types import Floats
+
+EXPLAINED = 10_000
+"""Characters of the texts of one request for explanations: each word costs a matrix row or two."""
+
+Lang = str | list[str] | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to serve, and to whom.
+
+    Attributes:
+        model: As of `pmeans.models.load`; None is the classifier's encoder, or the default model.
+        classifier: A folder that `TransferClassifier.save` wrote.
+        index: Rows to search in, as of `pmeans.search.open_index`, made with the model.
+        texts: The file that was embedded, which has the texts of these rows.
+        text: The column with the texts.
+        token: What clients must send as a bearer token; None lets everybody in.
+        limits: How much a request may ask for.
+    """
+
+    model: str | None = None
+    classifier: str | None = None
+    index: str | None = None
+    texts: str | None = None
+    text: str | None = None
+    token: str | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+class Service:
+    """Answers requests. Nothing in it changes after it was opened, so that threads may share it."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open what the settings name, and read the texts of the index into memory."""
+        self.settings = settings
+        self.since = int(time.time())
+        self._classifier: TransferClassifier | None = None
+        if settings.classifier is not None:
+            self._classifier = TransferClassifier.load(settings.classifier)
+        if self._classifier and settings.model is None:
+            self.encoder: PowerMeanEncoder = self._classifier.encoder
+        else:
+            self.encoder = models.load(settings.model)
+        self.encoder.encode(["a"], lang=next(iter(self.encoder.languages), None))  # or say why not
+        self._index: Index | None = None
+        self._texts: dict[int, str] = {}
+        if settings.index is None and settings.texts is not None:
+            raise InputError("texts belong to an index: name it as well, index=.")
+        if settings.index is not None:
+            index = open_index(settings.index, texts=settings.texts, text=settings.text)
+            n_rows, dim = index.rows.shape
+            if dim != self.encoder.dim:
+                raise InputError(
+                    f"{settings.index!r} has rows of {dim} numbers and the model "
+                    f"{self.encoder.name!r} makes {self.encoder.dim}: serve the model= that made "
+                    "them."
+                )
+            self._texts = index.texts_of(range(n_rows))
+            self._index = dataclasses.replace(index, texts=None)
+
+    @property
+    def classifier(self) -> TransferClassifier:
+        """The classifier, if one is served."""
+        if self._classifier is None:
+            raise RefusedError(
+                404, "no classifier is served: start 'pmeans serve --classifier DIR'."
+            )
+        return self._classifier
+
+    @property
+    def index(self) -> Index:
+        """The index, if one is served."""
+        if self._index is None:
+            raise RefusedError(404, "no index is served: start 'pmeans serve --index FILE'.")
+        return self._index
+
+    def embeddings(
+        self,
+        texts: list[str],
+        lang: Lang = None,
+        dimensions: int | None = None,
+        encoding_format: str = "float",
+        model: str | None = None,
+        user: str | None = None,
+    ) -> dict[str, Any]:
+        """Answer as OpenAI does: rows of length 1. ``model`` and ``user`` change nothing."""
+        rows = self.embed(texts, lang, dimensions)
+        vectors: list[Any] = list(rows)
+        if encoding_format == "base64":
+            vectors = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in rows]
+        words = sum(len(text.split()) for text in texts)
+        return {
+            "object": "list",
+            "data": [
+                {"object": "embedding", "index": i, "embedding": vector}
+                for i, vector in enumerate(vectors)
+            ],
+            "model": self.encoder.name,
+            "usage": {"prompt_tokens": words, "total_tokens": words},
+        }
+
+    def embed(
+        self,
+        texts: list[str],
+        lang: Lang = None,
+        dimensions: int | None = None,
+        normalize: bool = True,
+        truncate: bool = False,
+    ) -> Floats:
+        """Return a row per text, (n, dimensions). No text is ever cut: ``truncate`` is idle."""
+        rows = self.encoder.encode(
+            texts,
+            lang=self._codes(self.encoder, lang),
+            truncate_dim=dimensions,
+            normalize_embeddings=normalize,
+            n_threads=1,
+        )
+        return np.ascontiguousarray(rows)
+
+    def similarity(self, texts: list[str], lang: Lang = None, parameters: object = None) -> Floats:
+        """Return the cosine of the first text with each other one, (n - 1,)."""
+        rows = self.embed(texts, lang)
+        return self.encoder.similarity(rows[0], rows[1:])[0]
+
+    def classify(self, texts: list[str], lang: Lang = None) -> list[dict[str, Any]]:
+        """Return the label of each text with its probability, and why it may be none."""
+        classifier = self.classifier
+        found = classifier.classify(texts, lang=self._codes(classifier.encoder, lang))
+        answers = zip(found.labels, found.probabilities, found.empty.tolist(), strict=True)
+        return [
+            {
+                "label": label,
+                "probability": p,
+                "note": "no known word" if empty else "unsure" if label is None else "",
+            }
+            for label, p, empty in answers
+        ]
+
+    def explain(
+        self, texts: list[str], lang: Lang = None, label: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Divide the decision about each text among its words."""
+        classifier = self.classifier
+        characters = sum(map(len, texts))
+        if characters > EXPLAINED:
+            raise RefusedError(
+                422,
+                f"{characters:,} characters: all texts to explain have at most {EXPLAINED:,}.",
+            )
+        codes = self._codes(classifier.encoder, lang)
+        each = codes if isinstance(codes, list) else [codes] * len(texts)
+        if len(each) != len(texts):
+            raise InputError(f"{len(texts):,} texts and {len(each):,} languages: give one each.")
+        return [
+            classifier.explain(text, lang=code, label=label).as_json()
+            for text, code in zip(texts, each, strict=True)
+        ]
+
+    def search(
+        self, texts: list[str], lang: Lang = None, k: int = 10
+    ) -> list[list[dict[str, Any]]]:
+        """Return the rows of the index nearest to each text, best first."""
+        rows = self.index.rows
+        found, scores = top_k(self.embed(texts, lang), rows, k)
+        return [
+            [
+                {"row": row, "score": score, "text": self._texts.get(row)}
+                for row, score in zip(*best, strict=True)
+                if row >= 0
+            ]
+            for best in zip(found.tolist(), scores.tolist(), strict=True)
+        ]
+
+    def convert(
+        self,
+        texts: list[str],
+        embedding_types: list[tuple[str, tuple[float, ...]]],
+        lang: Lang = None,
+    ) -> bytes:
+        """Answer as the authors' program does: a line of numbers per text, as it computes them."""
+        known = self.encoder.spaces
+        for name, _ in embedding_types:
+            if name not in known:
+                raise RefusedError(
+                    422, f"no word space {name[:40]!r}: there are {', '.join(known)}."
+                )
+        parts = tuple(Part(name, powers) for name, powers in embedding_types)
+        recipe = Recipe(parts, "convert", root="principal")
+        encoder = self.encoder.replace(recipe=recipe, znorm=None, alignment=None)
+        rows = encoder.encode(texts, lang=self._codes(encoder, lang), n_threads=1)
+        lines = [orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] for row in rows]
+        return b"".join(line.replace(b",", b" ") + b"\n" for line in lines)
+
+    def models(self) -> dict[str, Any]:
+        """List the one model, as OpenAI does."""
+        entry = {"id": self.encoder.name, "object": "model", "created": self.since}
+        return {"object": "list", "data": [{**entry, "owned_by": "pmeans"}]}
+
+    def info(self) -> dict[str, Any]:
+        """Say what is served, and the limits."""
+        classifier, index = self._classifier, self._index
+        return {
+            "model": self.encoder.name,
+            "dimensions": self.encoder.dim,
+            "languages": self.encoder.languages,
+            "spaces": list(self.encoder.spaces),
+            "classifier": classifier
+            and {
+                "classes": classifier.classes,
+                "multi_label": classifier.multi_label,
+                "languages": classifier.encoder.languages,
+                "calibrated": classifier.calibrated,
+            },
+            "index": index and {"rows": index.rows.shape[0], "texts": bool(self._texts)},
+            "limits": dataclasses.asdict(self.settings.limits) | {"explained": EXPLAINED},
+            "version": __version__,
+        }
+
+    @staticmethod
+    def _codes(encoder: PowerMeanEncoder, lang: Lang) -> Lang:
+        """Return codes for languages as people write them."""
+        if lang is None:
+            return None
+        if isinstance(lang, list):
+            read = {given: Service._code(encoder, given) for given in dict.fromkeys(lang)}
+            return [read[given] for given in lang]
+        return Service._code(encoder, lang)
+
+    @staticmethod
+    def _code(encoder: PowerMeanEncoder, given: str) -> str:
+        # An encoder that tells no languages apart takes any code and keeps something for each.
+        if not encoder.languages and not re.fullmatch("[a-z]{2,3}", given):
+            raise LanguageError(f"no language {given!r}: give its code of two or three letters.")
+        return language_code(given, encoder.languages)
