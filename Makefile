@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler lint format bench bench-eval golden tables fuzz sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations lint format bench bench-eval golden tables fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -49,6 +49,10 @@ test-no-compiler:  ## install as on a machine without a compiler, and run the un
 	  --constraint constraints.txt --config-settings=build-dir=build/no-compiler '.[dev]'
 	.venv-pure/bin/python -W ignore -c "import pmeans.kernels as k; assert k.backend() == 'numpy', k.backend()"
 	.venv-pure/bin/python $(TEST) tests/unit
+
+test-integrations: setup  ## install the libraries of the extra [integrations], and test with them
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,integrations]'
+	$(BIN)/python -m pytest -m integrations
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

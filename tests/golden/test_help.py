@@ -22,6 +22,7 @@ COMMANDS = [
     ["extend"],
     ["models"],
     ["search"],
+    ["serve"],
     ["spaces"],
     *(
         ["spaces", name]

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import typer
 
 _ARGUMENTS = (
-    "batch_size", "delimiter", "dtype", "encoding", "format", "input_format", "label", "lang",
-    "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text", "texts",
+    "batch_size", "delimiter", "dtype", "encoding", "format", "index", "input_format", "label",
+    "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text",
+    "texts",
 )  # fmt: skip
 
 

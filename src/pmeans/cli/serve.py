@@ -53,7 +53,7 @@ def serve(
 
     The paths are those of OpenAI (/v1/embeddings, /v1/models) and of text-embeddings-inference
     (/embed, /similarity), and /classify, /explain, /search, /health, /info, /metrics;
-    /openapi.json describes them. MODEL, INDEX and the classifier are as for the other commands.
+    /openapi.json describes them. MODEL and --index are what 'pmeans search' takes.
     """
     from pmeans.errors import InputError
     from pmeans.files import optional, reading

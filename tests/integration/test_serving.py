@@ -1,0 +1,246 @@
+"""``pmeans serve`` as a process of its own: real connections, signals, workers, OpenAI's client."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pmeans
+
+for module in ("starlette", "uvicorn", "orjson"):
+    pytest.importorskip(module, reason="pip install 'pmeans[serve]'")
+
+BODY = json.dumps({"inputs": ["cat"], "lang": "en"}).encode()
+
+
+@pytest.fixture
+def model(tmp_path, toy):
+    pmeans.save_space(toy, tmp_path / "toy.safetensors")
+    return tmp_path / "toy.safetensors"
+
+
+@contextlib.contextmanager
+def serving(model, *options):
+    """Give the process of a server and its port."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pmeans", "serve", str(model), "--port", "0", *options],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            line = process.stderr.readline()
+            assert line.startswith("serving at http://127.0.0.1:"), line + process.stderr.read()
+            port = int(line.rsplit(":", 1)[1])
+            wait_for(lambda: get(port, "/health") == b'{"status":"ok"}')
+            yield process, port
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def wait_for(true, seconds=30):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if true():
+                return
+        time.sleep(0.05)
+    raise AssertionError("waited in vain")
+
+
+def get(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
+        return answer.read()
+
+
+def embed(port, body=BODY):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/embed", body, timeout=20) as answer:
+        return json.load(answer)
+
+
+def head(length):
+    return f"POST /embed HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+def rest(connection):
+    """Return all that is still sent on a connection, until its end."""
+    parts = []
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def connect(port):
+    return contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=20))
+
+
+def test_a_stop_finishes_what_was_accepted(model):
+    with serving(model) as (process, port), contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect(port)) for _ in range(20)]
+        for connection in connections:
+            connection.sendall(head(len(BODY)) + BODY[:5])
+        # An answer on a connection made later: those before it were accepted.
+        get(port, "/health")
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: not reachable(port))
+        for connection in connections:
+            connection.sendall(BODY[5:])
+        answers = [rest(connection) for connection in connections]
+        assert all(answer.startswith(b"HTTP/1.1 200 OK\r\n") for answer in answers)
+        assert process.wait(20) in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+
+
+def reachable(port):
+    with contextlib.suppress(ConnectionRefusedError), connect(port):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("begin", [b"POST /emb", head(100), head(100) + b"{"])
+def test_a_client_that_sends_a_byte_now_and_then_is_sent_away(model, begin):
+    with serving(model, "--max-seconds", "0.5") as (_, port), connect(port) as connection:
+        connection.sendall(begin)
+        started = time.monotonic()
+        with contextlib.suppress(OSError):
+            for _ in range(10):
+                time.sleep(0.2)
+                connection.sendall(b"x")
+        assert rest(connection).startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - started < 10
+
+
+def test_an_endless_head_is_refused(model):
+    with serving(model) as (_, port), connect(port) as connection:
+        with contextlib.suppress(OSError):
+            connection.sendall(b"GET /health HTTP/1.1\r\n")
+            for _ in range(200):
+                connection.sendall(b"X-Filler: " + b"x" * 1000 + b"\r\n")
+        assert rest(connection)[:13] in (b"HTTP/1.1 431 ", b"HTTP/1.1 400 ", b"")
+        assert get(port, "/health")
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked",
+        "Content-Length: 5\r\nContent-Length: 6",
+        "Transfer-Encoding: xchunked",
+        "Transfer-Encoding : chunked",
+        "Content-Length: +5",
+    ],
+)
+def test_a_request_is_not_smuggled_in_the_body_of_another(model, framing):
+    smuggled = "0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with serving(model) as (_, port), connect(port) as connection:
+        connection.sendall(
+            f"POST /embed HTTP/1.1\r\nHost: x\r\n{framing}\r\n\r\n{smuggled}".encode()
+        )
+        connection.shutdown(socket.SHUT_WR)
+        answer = rest(connection)
+        assert b"pmeans_requests_total" not in answer
+        assert answer.count(b"HTTP/1.1 ") <= 1
+
+
+def test_a_body_over_the_limit_is_heard_out_and_refused(model):
+    long = b'{"inputs":"' + b"x" * 10_000_000 + b'"}'
+    with (
+        serving(model, "--max-body", "1000000") as (_, port),
+        pytest.raises(urllib.error.HTTPError, match="413"),
+    ):
+        embed(port, long)
+
+
+def test_answers_that_nobody_takes_are_dropped(model):
+    many = json.dumps({"inputs": ["cat"] * 200_000, "lang": "en"}).encode()
+    limits = ("--max-texts", "200000", "--max-seconds", "1")
+    with serving(model, *limits) as (process, port), connect(port) as connection:
+        connection.sendall(head(len(many)) + many)
+        wait_for(lambda: counted(port) == 1)
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+        assert len(rest(connection)) < 20_000_000
+
+
+def counted(port, path="/embed"):
+    lines = get(port, "/metrics").decode().splitlines()
+    label = f'pmeans_requests_total{{path="{path}",status="200"}}'
+    return sum(int(line.split()[-1]) for line in lines if line.startswith(label))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads the processes of Linux")
+def test_a_killed_worker_costs_its_own_requests_alone(model):
+    with serving(model, "--workers", "2") as (process, port):
+        with ThreadPoolExecutor(4) as threads:
+            before = list(threads.map(lambda _: embed(port), range(40)))
+        assert all(row == before[0] for row in before)
+        assert counted(port) == 40  # over both workers
+        workers = servers(process.pid)
+        wait_for(lambda: all(str(model) in maps(worker) for worker in workers))
+        os.kill(workers[0], signal.SIGKILL)
+        wait_for(lambda: len(set(servers(process.pid)) - {workers[0]}) == 2)
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(lambda _: embed(port), range(40))) == before
+        wait_for(lambda: counted(port) == 80)
+
+
+def maps(worker):
+    """Return what a process has mapped: the model is shared, and there once a worker serves."""
+    return Path(f"/proc/{worker}/maps").read_text()
+
+
+def servers(parent):
+    """Return the worker processes of a server, without the helper of multiprocessing."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    named = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+    return [int(child) for child, line in named.items() if b"spawn_main" in line]
+
+
+def test_a_taken_port_is_one_line_and_no_traceback(model):
+    with serving(model) as (_, port):
+        done = subprocess.run(
+            [sys.executable, "-m", "pmeans", "serve", str(model), "--port", str(port)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: cannot listen at 127.0.0.1, port {port}: ")
+
+
+@pytest.mark.integrations
+def test_openais_client_talks_to_the_server(model, tmp_path):
+    openai = pytest.importorskip("openai", reason="pip install 'pmeans[integrations]'")
+    (tmp_path / "token").write_text("secret\n")
+    encoder = pmeans.load(model)
+    expected = encoder.encode(["cat", "sat"], lang="en", normalize_embeddings=True)
+    with serving(model, "--token-file", str(tmp_path / "token")) as (_, port):
+        url = f"http://127.0.0.1:{port}/v1"
+        with openai.OpenAI(base_url=url, api_key="secret", max_retries=0) as client:
+            asked = {"model": "toy", "input": ["cat", "sat"], "extra_body": {"lang": "en"}}
+            for more in ({}, {"encoding_format": "float"}):  # base64 is what it asks for by itself
+                found = client.embeddings.create(**asked, **more)
+                rows = np.array([item.embedding for item in found.data], np.float32)
+                np.testing.assert_array_equal(rows, expected)
+            short = client.embeddings.create(**asked, dimensions=2)
+            assert len(short.data[0].embedding) == 2
+            assert [model.id for model in client.models.list()] == [encoder.name]
+            with pytest.raises(openai.UnprocessableEntityError, match="expected at least one text"):
+                client.embeddings.create(model="toy", input=[])
+        with (
+            openai.OpenAI(base_url=url, api_key="wrong", max_retries=0) as client,
+            pytest.raises(openai.AuthenticationError, match="bearer token"),
+        ):
+            client.models.list()
