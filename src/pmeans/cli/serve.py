@@ -52,7 +52,7 @@ def serve(
     """Answer requests over HTTP: embeddings, similarity, labels, search.
 
     The paths are those of OpenAI (/v1/embeddings, /v1/models) and of text-embeddings-inference
-    (/embed, /similarity), and /classify, /explain, /search, /health, /info, /metrics;
+    (/embed, /similarity), and /detect, /classify, /explain, /search, /health, /info, /metrics;
     /openapi.json describes them. MODEL and --index are what 'pmeans search' takes.
     """
     from pmeans.errors import InputError

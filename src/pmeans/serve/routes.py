@@ -113,6 +113,14 @@ ROUTES = (
         {"inputs": inputs.COMPARED, "lang": inputs.LANG, "parameters": inputs.IGNORED},
     ),
     Route(
+        "/detect",
+        "Say which language texts are taken for.",
+        Service.detect,
+        _list(_object("lang", "probability")),
+        "inputs",
+        {"inputs": inputs.TEXTS},
+    ),
+    Route(
         "/classify",
         "Label texts.",
         Service.classify,

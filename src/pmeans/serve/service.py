@@ -20,6 +20,7 @@ from pmeans import models
 from pmeans._version import __version__
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
+from pmeans.identifier import AUTO
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
 from pmeans.search import Index, open_index, top_k
@@ -151,6 +152,10 @@ class Service:
         rows = self.embed(texts, lang)
         return self.encoder.similarity(rows[0], rows[1:])[0]
 
+    def detect(self, texts: list[str]) -> list[dict[str, Any]]:
+        """Return the language that each text is taken for, and how likely it is."""
+        return [found._asdict() for found in self.encoder.detect(texts)]
+
     def classify(self, texts: list[str], lang: Lang = None) -> list[dict[str, Any]]:
         """Return the label of each text with its probability, and why it may be none."""
         classifier = self.classifier
@@ -248,7 +253,7 @@ class Service:
     @staticmethod
     def _codes(encoder: PowerMeanEncoder, lang: Lang) -> Lang:
         """Return codes for languages as people write them."""
-        if lang is None:
+        if lang is None or lang == AUTO:
             return None
         if isinstance(lang, list):
             read = {given: Service._code(encoder, given) for given in dict.fromkeys(lang)}

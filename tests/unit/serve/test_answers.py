@@ -126,6 +126,16 @@ def test_without_a_model_the_classifiers_encoder_embeds(start):
     assert start(model=None).get("/info").json()["model"] == "tiny"
 
 
+def test_languages_are_found_where_the_model_can_tell_them_apart(start):
+    client = start(model="default", index=None, texts=None)
+    (found,) = post(client, "/detect", inputs="Der Hund schläft in dem Garten.")
+    assert found["lang"] == "de"
+    assert 0.5 < found["probability"] <= 1
+    asked = {"inputs": ["Der Hund schläft in dem Garten."]}
+    assert post(client, "/embed", **asked) == post(client, "/embed", **asked, lang="de")
+    assert post(client, "/embed", **asked) == post(client, "/embed", **asked, lang="auto")
+
+
 @pytest.mark.parametrize(
     ("path", "option"),
     [("/classify", "--classifier"), ("/explain", "--classifier"), ("/search", "--index")],

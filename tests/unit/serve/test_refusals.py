@@ -14,6 +14,7 @@ SHAPES = {
     "/v1/embeddings": lambda texts: {"input": texts},
     "/embed": lambda texts: {"inputs": texts},
     "/classify": lambda texts: {"inputs": texts},
+    "/detect": lambda texts: {"inputs": texts},
     "/explain": lambda texts: {"inputs": texts},
     "/search": lambda texts: {"inputs": texts},
     "/similarity": lambda texts: {
@@ -22,12 +23,13 @@ SHAPES = {
 }
 
 
-def send(client, path, texts, **more):
+def send(client, path, texts):
     if path == "/convert":
         types = [["words", ["mean"]]]
         body = {"sentences": texts, "embedding_types": types, "lang": "en"}
         return client.post(path, data={"conversion": json.dumps(body)})
-    return client.post(path, json={**SHAPES[path](texts), "lang": "en", **more})
+    lang = {} if path == "/detect" else {"lang": "en"}
+    return client.post(path, json={**SHAPES[path](texts), **lang})
 
 
 def message(answer):
@@ -148,10 +150,10 @@ def test_a_nul_is_an_ordinary_character(client):
     assert send(client, "/embed", ["\0", "dog\0soup"]).status_code == 200
 
 
-def test_a_language_left_out_is_asked_for_or_found(client):
-    # A model of several languages finds it or says that it cannot; both are clear.
+def test_a_language_that_cannot_be_found_is_asked_for(client):
     answer = client.post("/embed", json={"inputs": "dog"})
-    assert answer.status_code == 200 or "language" in message(answer)
+    assert answer.status_code == 422
+    assert message(answer).startswith("which language?")
 
 
 @pytest.mark.parametrize(
