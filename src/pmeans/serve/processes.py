@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import socket
+import warnings
 from collections.abc import Callable
 from functools import partial
 
+from starlette.applications import Starlette
 from uvicorn import Server
 from uvicorn.supervisors import Multiprocess
 
 from pmeans.errors import InputError
+from pmeans.identifier import DoubtfulLanguageWarning
 from pmeans.serve.application import counters, create_app
 from pmeans.serve.connections import LimitedConfig
+from pmeans.serve.metrics import Metrics
 from pmeans.serve.service import Service, Settings
 
 
@@ -34,7 +38,7 @@ def serve(
     limits = settings.limits
     Service(settings)  # the workers open it each for itself; here, it tells what is wrong
     config = LimitedConfig(
-        partial(create_app, settings, counters()),
+        partial(_app, settings, counters()),
         factory=True,
         workers=workers,
         limits=limits,
@@ -53,6 +57,12 @@ def serve(
         Multiprocess(config, sockets=[listening]).run()
     else:
         Server(config).run(sockets=[listening])
+
+
+def _app(settings: Settings, metrics: Metrics) -> Starlette:
+    # Who doubts a language asks /detect; the log would fill with warnings that texts cause.
+    warnings.simplefilter("ignore", DoubtfulLanguageWarning)
+    return create_app(settings, metrics)
 
 
 def _listen(host: str, port: int) -> socket.socket:
