@@ -18,7 +18,7 @@ import pytest
 
 import pmeans
 
-for module in ("starlette", "uvicorn", "orjson"):
+for module in ("starlette", "uvicorn", "httptools", "orjson"):
     pytest.importorskip(module, reason="pip install 'pmeans[serve]'")
 
 BODY = json.dumps({"inputs": ["cat"], "lang": "en"}).encode()

@@ -58,7 +58,7 @@ def serve(
     from pmeans.errors import InputError
     from pmeans.files import optional, reading
 
-    for module in ("starlette", "uvicorn", "orjson"):
+    for module in ("starlette", "uvicorn", "httptools", "orjson"):
         optional(module, "serve", "serving")
     from pmeans.serve import Limits, Settings
     from pmeans.serve.processes import serve as serve_until_stopped

@@ -1,7 +1,8 @@
 """Connections that do not wait for ever, and do not keep all that they are sent.
 
 uvicorn waits without end for the head of a request and for its answer to be taken, and stores
-heads of any length. Here each of the two has its seconds, and bytes are counted.
+heads of any length. Here each of the two has its seconds, and bytes are counted. The parser is
+always httptools: h11 takes a request that is framed in two ways, by which others are smuggled in.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import socket
 from typing import Any
 
 from uvicorn import Config
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pmeans.serve.limits import DRAINED, Limits
 
@@ -30,13 +31,14 @@ class LimitedConfig(Config):
         self.limits = limits
 
 
-class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+class LimitedConnection(HttpToolsProtocol):
     """A connection with an end to every wait."""
 
+    config: LimitedConfig
     _received = 0
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to wait for the head of a request."""
         super().connection_made(transport)
         # Or the end of each answer would wait for the client to confirm its beginning: 40 ms.
