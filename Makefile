@@ -34,9 +34,9 @@ default-model: setup  ## build the model in the package, and its spaces first, f
 	$(BIN)/pmeans build recipes/default.toml --out src/pmeans/default_model --data $(PMEANS_DATA)
 
 # As many at a time as there are cores.
-TEST = -m pytest -n auto
+TEST = -m pytest -n auto -m "not integrations"
 
-test: setup  ## run all tests
+test: setup  ## run all tests but those of other programs
 	$(BIN)/python $(TEST)
 
 test-numpy: setup  ## run all tests on the NumPy kernels, as without a compiler
@@ -50,7 +50,7 @@ test-no-compiler:  ## install as on a machine without a compiler, and run the un
 	.venv-pure/bin/python -W ignore -c "import pmeans.kernels as k; assert k.backend() == 'numpy', k.backend()"
 	.venv-pure/bin/python $(TEST) tests/unit
 
-test-integrations: setup  ## install the libraries of the extra [integrations], and test with them
+test-integrations: setup  ## test the server as a process, and libraries of the extra [integrations]
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,integrations]'
 	$(BIN)/python -m pytest -m integrations
 

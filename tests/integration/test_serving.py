@@ -21,6 +21,8 @@ import pmeans
 for module in ("starlette", "uvicorn", "httptools", "orjson"):
     pytest.importorskip(module, reason="pip install 'pmeans[serve]'")
 
+pytestmark = pytest.mark.integrations
+
 BODY = json.dumps({"inputs": ["cat"], "lang": "en"}).encode()
 
 
@@ -220,7 +222,6 @@ def test_a_taken_port_is_one_line_and_no_traceback(model):
     assert done.stderr.startswith(f"error: cannot listen at 127.0.0.1, port {port}: ")
 
 
-@pytest.mark.integrations
 def test_openais_client_talks_to_the_server(model, tmp_path):
     openai = pytest.importorskip("openai", reason="pip install 'pmeans[integrations]'")
     (tmp_path / "token").write_text("secret\n")
