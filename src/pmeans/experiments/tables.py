@@ -159,9 +159,13 @@ def _best(rows: Sequence[EncoderRow], over: Over, scores: Scores) -> EncoderRow 
     found = [(got.mean, row) for row in rows if (got := scores.interval(row, over))]
     if len(found) < 2:
         return None
-    best = max(found, key=lambda each: each[0])[1]
-    others = [scores.compare(best, row, over) for _, row in found if row is not best]
-    p_values = [each.p if each and each.mean > 0 else 1.0 for each in others]
+    (_, best), *others = sorted(found, key=lambda each: each[0], reverse=True)
+    p_values = []
+    for _, row in others:
+        compared = scores.compare(best, row, over)
+        p_values.append(compared.p if compared and compared.mean > 0 else 1.0)
+        if p_values[-1] >= SIGNIFICANT:  # Holm makes none of them smaller
+            return None
     return best if max(holm(p_values)) < SIGNIFICANT else None
 
 
