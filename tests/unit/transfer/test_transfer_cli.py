@@ -380,30 +380,3 @@ def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
         result = run("fit en.csv --lang en --model enc --out made")
     assert result.exit_code == 0
     assert len(told) == 1  # white space around a label is dropped
-
-
-@pytest.fixture
-def classify(run, files):
-    def invoke(*args, **kwargs):
-        return CliRunner().invoke(app, ["classify", "model", *args], **kwargs)
-
-    return invoke
-
-
-def test_texts_are_classified_as_arguments_or_lines(classify):
-    said = classify("die gut suppe", "übel", "--lang", "de").stdout.splitlines()
-    assert [line.split("\t")[0::2] for line in said] == [["pos", "die gut suppe"], ["neg", "übel"]]
-    assert classify("--lang", "de", input="die gut suppe\nübel\n").stdout.splitlines() == said
-
-
-def test_classified_texts_may_be_json(classify):
-    said = classify("zebra", "--lang", "German", "--json").stdout
-    found = json.loads(said)
-    assert (found["text"], found["note"]) == ("zebra", "no known word")
-    assert 0 < found["probability"] <= 1
-
-
-def test_a_text_that_is_none_is_refused_in_one_line(classify):
-    result = classify("gut \udcff", "--lang", "de")
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert "is not valid text" in result.stderr
