@@ -18,7 +18,7 @@ from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
 from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
 from pmeans.tensors import Precision
-from pmeans.transfer import TransferClassifier, WordCount
+from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.types import Floats
 
 ADDED = ("label", "probability", "note")
@@ -125,6 +125,50 @@ def predict_to_file(
     return run(job, out, writer, restart, report)
 
 
+@dataclass(frozen=True)
+class BlockLabels:
+    """What is predicted for the rows of a block.
+
+    Attributes:
+        found: Labels and probabilities, also of rows that could not be read.
+        languages: Of each row; None where it is none of the encoder's.
+        notes: What a user should know of each row; mostly nothing.
+        skipped: Numbers of the rows that could not be read.
+    """
+
+    found: Predictions
+    languages: list[str | None]
+    notes: list[str]
+    skipped: list[int]
+
+
+def label_block(
+    classifier: TransferClassifier, block: Block, lang: str | None, words: WordCount
+) -> BlockLabels:
+    """Predict the rows of a block; ``lang`` as `checked_language` returns it."""
+    texts = [text or "" for text in block.texts]
+    langs = block_languages(block, classifier.encoder, lang, words.doubts)
+    found = classifier.classify(texts, lang=langs, words=words)
+    notes = ["unsure" if label is None else "" for label in found.labels]
+    for i in np.flatnonzero(found.empty).tolist():
+        notes[i] = "no known word"
+    if isinstance(langs, FoundLanguages):
+        languages = [each.lang for each in langs.detections()]
+        for which, note in (
+            (langs.none, "no known language"),
+            (langs.doubtful, "which language?"),
+        ):
+            for i in np.flatnonzero(which).tolist():
+                notes[i] = "; ".join(filter(None, (notes[i], note)))
+    else:
+        only = langs or next(iter(classifier.encoder.languages), None)
+        languages = [*only] if isinstance(only, list) else [only] * len(texts)
+    skipped = [i for i, text in enumerate(block.texts) if text is None]
+    for i in skipped:
+        notes[i] = "unreadable"
+    return BlockLabels(found, languages, notes, skipped)
+
+
 class _Embedding(Job):
     options: EmbedOptions
 
@@ -193,13 +237,9 @@ class _Labelling(Job):
         if not added:
             taken = not set(self._added).isdisjoint(block.names)
             added = tuple(f"predicted_{name}" for name in self._added) if taken else self._added
-        skipped = [i for i, text in enumerate(block.texts) if text is None]
-        langs = block_languages(block, self.encoder, self.lang, self.options.words.doubts)
-        found = self._classifier.classify(
-            [text or "" for text in block.texts], lang=langs, words=self.options.words
-        )
-        labels: list[Any] = list(found.labels)
-        probabilities: list[Any] = list(found.probabilities)
+        done = label_block(self._classifier, block, self.lang, self.options.words)
+        labels: list[Any] = list(done.found.labels)
+        probabilities: list[Any] = list(done.found.probabilities)
         if self._classifier.multi_label:
             labels = list(map(self._separator.join, labels))
             probabilities = [self._separator.join(f"{x:.4f}" for x in p) for p in probabilities]
@@ -207,26 +247,14 @@ class _Labelling(Job):
             # As `round` does, which takes longer than to predict: these are float32, of which
             # float64 holds the product.
             probabilities = (np.rint(np.array(probabilities) * 1e4) / 1e4).tolist()
-        unsure = labels.count(None) - sum(labels[i] is None for i in skipped)
-        notes = ["unsure" if label is None else "" for label in labels]
-        for i in np.flatnonzero(found.empty).tolist():
-            notes[i] = "no known word"
-        columns = [labels, probabilities]
-        if isinstance(langs, FoundLanguages):
-            columns.append([each.lang for each in langs.detections()])
-            for which, note in (
-                (langs.none, "no known language"),
-                (langs.doubtful, "which language?"),
-            ):
-                for i in np.flatnonzero(which).tolist():
-                    notes[i] = "; ".join(filter(None, (notes[i], note)))
-        for i in skipped:
+        unsure = labels.count(None) - sum(labels[i] is None for i in done.skipped)
+        columns = [labels, probabilities] + [done.languages] * (self.lang == AUTO)
+        for i in done.skipped:
             for column in columns:
                 column[i] = None
-            notes[i] = "unreadable"
         names = (*block.names, *added)
-        return Records(names, block.cells, (*columns, notes)), {
+        return Records(names, block.cells, (*columns, done.notes)), {
             "columns": state.columns or names,
             "unsure": state.unsure + unsure,
-            "empty": state.empty + int(found.empty.sum()) - len(skipped),
+            "empty": state.empty + int(done.found.empty.sum()) - len(done.skipped),
         }

@@ -102,17 +102,11 @@ class ParquetSource(Source):
     unit = "row"
 
     def __init__(self, path: Path, fields: Fields) -> None:
-        pyarrow = require_pyarrow(path)
         super().__init__(path, fields)
         self._path = path
         with open_parquet(path) as file:
             self.size, schema = file.metadata.num_rows, file.schema_arrow
-            fields.positions(schema.names, str(path))
-        for name in filter(None, (fields.text, fields.lang_column)):
-            kind = schema.field(name).type
-            kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-            if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-                raise FormatError(f"{path}: the column {name!r} holds {kind}, not strings.")
+        check_strings(schema, fields, str(path))
         self._columns = schema.names if fields.whole else list(fields.named.values())
 
     def blocks(self, start: Place = BEGINNING, n_rows: int = BLOCK) -> Iterator[Block]:
@@ -139,25 +133,40 @@ class ParquetSource(Source):
 
     def _block(self, batch: Any, row: int) -> Block:
         fields, stop, names = self.fields, row + batch.num_rows, batch.schema.names
-        columns = {name: _values(batch.column(name)) for name in names}
+        columns = {name: arrow_values(batch.column(name)) for name in names}
         values = {argument: columns[name] for argument, name in fields.named.items()}
         cells = list(zip(*columns.values(), strict=True)) if fields.whole else ()
         lines, place = range(row + 1, stop + 1), Place(stop, stop, stop)
         return fields.block(values, names, cells, lines, place, f"{self.name}, {self.unit}")
 
 
-def _values(column: Any) -> list[Any]:
+def check_strings(schema: Any, fields: Fields, where: str) -> dict[str, int]:
+    """Return the places of the columns asked for in an Arrow schema, by argument.
+
+    Text and language must be strings, of any of Arrow's kinds.
+    """
+    places = fields.positions(schema.names, where)
+    for argument in places.keys() - {"label"}:
+        column = schema.field(places[argument])
+        coded = str(column.type).startswith("dictionary")
+        kind = column.type.value_type if coded else column.type
+        if str(kind) not in ("string", "large_string", "string_view"):
+            raise FormatError(f"{where}: the column {column.name!r} holds {kind}, not strings.")
+    return places
+
+
+def arrow_values(column: Any) -> list[Any]:
     """Return a column's values; bytes in place of a string that is not valid UTF-8."""
     try:
         return column.to_pylist()
     except UnicodeDecodeError:
-        binary = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
         kept = []
-        for value in binary:
+        for value in column:
             try:
                 kept.append(value.as_py())
             except UnicodeDecodeError:
-                kept.append(bytes(value.as_buffer()))
+                coded = hasattr(value, "dictionary")
+                kept.append(bytes((value.value if coded else value).as_buffer()))
         return kept
 
 
