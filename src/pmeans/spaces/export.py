@@ -36,7 +36,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
     suffix, ``_en`` and the like after every word, is what the paper's cross-lingual files have; a
     space of several languages must.
     """
-    space = _underscored(space)
+    space = underscored(space)
     _check(space, suffix, nowhere=b"\n", not_at_ends=b" \t\r")
     with replacing(path) as file:
         if header:
@@ -48,7 +48,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
 
 def to_word2vec_binary(space: WordSpace, path: str | Path, suffix: bool = False) -> None:
     """Write word2vec's binary format: ``n_words dim``, then words and little-endian float32."""
-    space = _underscored(space)
+    space = underscored(space)
     _check(space, suffix, nowhere=b" \n")
     with replacing(path) as file:
         _write_header(file, space)
@@ -70,7 +70,7 @@ def _entries(space: WordSpace, suffix: bool) -> Iterator[tuple[bytes, Floats]]:
     return zip(words, chain.from_iterable(chunks), strict=True)
 
 
-def _underscored(space: WordSpace) -> WordSpace:
+def underscored(space: WordSpace) -> WordSpace:
     """Join the words of phrases by ``_``, if there are phrases."""
     tables = dict(space.tables)
     for lang, table in space.tables.items():

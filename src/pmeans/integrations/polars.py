@@ -1,0 +1,99 @@
+"""Polars: expressions that make vectors or labels of a column of texts.
+
+They are elementwise, so that a lazy query streams them. Null stays null, as everywhere in Polars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pmeans import arrow
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.files import optional
+from pmeans.rows.fields import OnError
+from pmeans.transfer import TransferClassifier
+
+if TYPE_CHECKING:
+    import polars
+
+
+def embed(
+    text: str | polars.Expr = "text",
+    *,
+    model: str | Path | PowerMeanEncoder = "default",
+    lang: str | None = None,
+    lang_column: str | polars.Expr | None = None,
+    normalize: bool = False,
+    on_error: OnError = "fail",
+) -> polars.Expr:
+    """Return an expression for the vectors of texts, ``Array(Float32, dim)``.
+
+    It is called ``embedding``, unless ``alias`` gives it another name.
+
+    Args:
+        text: The texts: the name of a column, or an expression.
+        model: What `pmeans.load` opens, or an encoder.
+        lang: Language of all texts; None or ``"auto"`` finds it, unless a column tells.
+        lang_column: The language of each text: the name of a column, or an expression.
+        normalize: Scale every vector to length 1.
+        on_error: At a row of an unknown language, ``"fail"`` stops, ``"skip"`` makes it null.
+    """
+    encoder = arrow.open_encoder(model)
+    make = partial(arrow.embed, model=encoder, lang=lang, normalize=normalize, on_error=on_error)
+    return _expression(make, text, lang_column).alias("embedding")
+
+
+def predict(
+    text: str | polars.Expr = "text",
+    *,
+    classifier: str | Path | TransferClassifier,
+    lang: str | None = None,
+    lang_column: str | polars.Expr | None = None,
+    on_error: OnError = "fail",
+) -> polars.Expr:
+    """Return an expression for labels: a struct of label, probability, language and note.
+
+    They are as `pmeans.arrow.predict` says. It is called ``predicted``: ``unnest("predicted")``
+    makes columns of it.
+
+    Args:
+        text: As of `embed`, like ``lang`` and ``lang_column``.
+        classifier: The folder that `TransferClassifier.save` wrote, or a classifier.
+        lang: See there.
+        lang_column: See there.
+        on_error: See there; the note of such a row is ``unreadable``.
+    """
+    opened = arrow.open_classifier(classifier)
+    make = partial(arrow.predict, classifier=opened, lang=lang, on_error=on_error)
+    return _expression(make, text, lang_column).alias("predicted")
+
+
+def _expression(
+    make: Callable[..., Any], text: str | polars.Expr, lang_column: str | polars.Expr | None
+) -> polars.Expr:
+    """Return the columns that a function of Arrow adds to texts, and to their languages if told."""
+    pl = optional("polars", "polars", "pmeans.integrations.polars")
+    given = {"text": text, "lang": lang_column}
+    columns = {name: column for name, column in given.items() if column is not None}
+    if lang_column is not None:
+        make = partial(make, lang_column="lang")
+
+    def added(frame: polars.DataFrame) -> polars.Series:
+        table = pl.from_arrow(make(frame.to_arrow())).drop(*columns)
+        return table.to_series() if table.width == 1 else table.to_struct()
+
+    def of_rows(rows: polars.Series) -> polars.Series:
+        frame = rows.struct.unnest()
+        known = frame["text"].is_not_null()
+        if known.all():
+            return added(frame)
+        places = pl.select(pl.when(known).then(known.cum_sum() - 1)).to_series()
+        return added(frame.filter(known)).gather(places)
+
+    # What does not fit is said here and now, and not in the middle of a query.
+    dtype = added(pl.DataFrame(schema=dict.fromkeys(columns, pl.String))).dtype
+    named = {n: pl.col(c) if isinstance(c, str) else c for n, c in columns.items()}
+    return pl.struct(**named).map_batches(of_rows, return_dtype=dtype, is_elementwise=True)
