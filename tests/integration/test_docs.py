@@ -1,5 +1,6 @@
 """Every snippet in the README and the docs runs, and what a page names or links to exists."""
 
+import importlib.util
 import os
 import re
 import shutil
@@ -22,11 +23,31 @@ EVERY_PAGE = [
 ]
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
 NAMED = re.compile(r"`((?:src|tests|recipes|experiments|studies|benchmarks|docs)/[\w./-]+)`")
+LIBRARIES = {
+    "tables.md": ["datasets", "duckdb", "gensim", "model2vec", "pandas", "polars", "spacy"],
+}
+"""What pages need beside the extra [dev]: their snippets run with the tests of integrations."""
 RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.name not in LIBRARIES], ids=lambda p: p.name
+)
 def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
+    run(page, tmp_path)
+
+
+@pytest.mark.integrations
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name in LIBRARIES], ids=lambda p: p.name)
+def test_the_snippets_of_a_page_about_other_libraries_run(page, tmp_path):
+    for library in LIBRARIES[page.name]:
+        if importlib.util.find_spec(library) is None:
+            pytest.skip(f"needs {library}: pip install 'pmeans[integrations]'")
+    run(page, tmp_path)
+
+
+def run(page: Path, tmp_path: Path) -> None:
+    """Run the snippets of a page, beside the files of the demo."""
     for file in (*(ROOT / "demo").glob("*.t*"), *(ROOT / "demo" / "sample").glob("*.??.*")):
         shutil.copy(file, tmp_path)
     snippets = FENCE.findall(page.read_text(encoding="utf-8"))

@@ -100,12 +100,7 @@ def _tokenizer(words: list[str], how: Splitting, case: Case) -> dict[str, Any]:
     vocabulary = {word: i for i, word in enumerate([*words, _UNKNOWN])}
     return {
         "version": "1.0", "truncation": None, "padding": None,
-        "added_tokens": [
-            {
-                "id": len(words), "content": _UNKNOWN, "special": True, "single_word": False,
-                "lstrip": False, "rstrip": False, "normalized": False,
-            }
-        ],
+        "added_tokens": [],  # text that holds "[UNK]" is text
         "normalizer": {"type": "Sequence", "normalizers": steps},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": _splits(how)},
         "post_processor": None, "decoder": None,

@@ -99,7 +99,8 @@ def _tokens(tokenizer: dict[str, Any]) -> tuple[dict[int, str], set[int]]:
         tokens = {i: str(pair[0]) for i, pair in enumerate(vocabulary)}
     else:
         tokens = {int(i): str(token) for token, i in vocabulary.items()}
-    special = set()
+    unknown = tokenizer["model"].get("unk_token")  # stands for all words that have no vector
+    special = {i for i, token in tokens.items() if token == unknown}
     for added in tokenizer.get("added_tokens") or ():
         tokens.setdefault(int(added["id"]), str(added["content"]))
         if added.get("special"):
