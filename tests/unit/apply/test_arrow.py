@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -128,7 +129,13 @@ def test_languages_that_are_found_are_the_encoders_and_doubts_are_told():
 
 def test_a_model_is_opened_once_by_many_threads_and_again_when_it_is_another(tmp_path, monkeypatch):
     opened, load = [], models.load
-    monkeypatch.setattr(models, "load", lambda path: opened.append(path) or load(path))
+
+    def slowly(path):
+        opened.append(path)
+        time.sleep(0.05)  # so that other threads come meanwhile
+        return load(path)
+
+    monkeypatch.setattr(models, "load", slowly)
     pmeans.save(make_encoder(), tmp_path / "model")
     batch = pa.record_batch({"text": SENTENCES})
     embed = partial(arrow.embed, model=tmp_path / "model", lang="en")
