@@ -25,6 +25,7 @@ from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
 from pmeans.serve.limits import Gate, RefusedError
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.openapi import describe
+from pmeans.serve.page_files import page_files
 from pmeans.serve.routes import CONVERT, EMBED, ROUTES, Route
 from pmeans.serve.service import Service, Settings
 
@@ -56,8 +57,11 @@ class _Application:
         self.described = describe(ROUTES, token is not None)
         self.app = Starlette(
             routes=[
-                Path(route.path, partial(self.respond, route), methods=[route.method])
-                for route in ROUTES
+                *(
+                    Path(route.path, partial(self.respond, route), methods=[route.method])
+                    for route in ROUTES
+                ),
+                *(Path(file.path, file.respond) for file in page_files()),
             ],
             exception_handlers={HTTPException: self.unknown},
             lifespan=self.lifespan,

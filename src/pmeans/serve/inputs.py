@@ -15,10 +15,14 @@ from urllib.parse import parse_qs
 import orjson
 
 from pmeans.errors import did_you_mean
+from pmeans.kernels import checked_powers
 from pmeans.serve.limits import RefusedError
 
 FORM = b"conversion="
 """How the body of the authors' form begins."""
+
+MOST_PARTS = 16
+"""Parts that a request chooses, and powers of each, at most."""
 
 Schema = dict[str, Any]
 
@@ -132,6 +136,26 @@ def _types(value: Any) -> list[tuple[str, tuple[float, ...]]]:
     return found
 
 
+def _parts(value: Any) -> list[tuple[str, tuple[float, ...]]]:
+    how = f"expected 1 to {MOST_PARTS} pairs such as ['taught', [1, 'inf']]"
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_PARTS:
+        raise ValueError(f"{how}.")
+    found = []
+    for pair in value:
+        match pair:
+            case [str(name), [_, *_] as powers] if len(powers) <= MOST_PARTS:
+                found.append((name, checked_powers(tuple(map(_power, powers)))))
+            case _:
+                raise ValueError(f"{how}, of a word space and 1 to {MOST_PARTS} powers.")
+    return found
+
+
+def _power(value: Any) -> float:
+    if value in ("inf", "-inf") or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return float(value)
+    raise ValueError(f"expected a power, a number or 'inf' or '-inf', got {_shown(value)}.")
+
+
 def choice(*names: str, status: int = 422) -> Field:
     """Return a field that is one of some words."""
 
@@ -217,4 +241,27 @@ TYPES = Field(
     },
     _types,
     required=True,
+)
+PARTS = Field(
+    {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MOST_PARTS,
+        "items": {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 2,
+            "prefixItems": [
+                _STRING,
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MOST_PARTS,
+                    "uniqueItems": True,
+                    "items": {"oneOf": [{"type": "number"}, {"enum": ["inf", "-inf"]}]},
+                },
+            ],
+        },
+    },
+    _parts,
 )

@@ -83,6 +83,7 @@ EMBED = Route(
         "dimensions": _DIMENSIONS,
         "normalize": inputs.BOOLEAN,
         "truncate": inputs.BOOLEAN,
+        "parts": inputs.PARTS,
     },
 )
 ROUTES = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from pmeans.identifier import AUTO
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
 from pmeans.search import Index, open_index, top_k
+from pmeans.serve.chosen import chosen
 from pmeans.serve.limits import Limits, RefusedError
 from pmeans.transfer import TransferClassifier
 from pmeans.types import Floats
@@ -136,11 +138,13 @@ class Service:
         dimensions: int | None = None,
         normalize: bool = True,
         truncate: bool = False,
+        parts: list[tuple[str, tuple[float, ...]]] | None = None,
     ) -> Floats:
         """Return a row per text, (n, dimensions). No text is ever cut: ``truncate`` is idle."""
-        rows = self.encoder.encode(
+        encoder = self.encoder if parts is None else chosen(self.encoder, parts)
+        rows = encoder.encode(
             texts,
-            lang=self._codes(self.encoder, lang),
+            lang=self._codes(encoder, lang),
             truncate_dim=dimensions,
             normalize_embeddings=normalize,
             n_threads=1,
@@ -237,7 +241,14 @@ class Service:
             "model": self.encoder.name,
             "dimensions": self.encoder.dim,
             "languages": self.encoder.languages,
+            "finds_languages": self.encoder.identifier is not None,
             "spaces": list(self.encoder.spaces),
+            "parts": [
+                [part.space, [p if math.isfinite(p) else str(p) for p in part.powers]]
+                for part in self.encoder.recipe.parts
+            ],
+            "znorm": self.encoder.recipe.znorm,
+            "mapped": self.encoder.alignment is not None,
             "classifier": classifier
             and {
                 "classes": classifier.classes,
