@@ -40,17 +40,21 @@ export function comparing(info, then) {
 }
 
 function neighbours(texts, rows, detected, cosines) {
-  const near = (_, i) =>
-    element(
-      "ol",
-      { class: "near" },
-      ...nearest(cosines, i, 3).map((j) =>
-        element("li", {}, element("b", {}, digits(cosines[i][j])), ` ${j + 1} `, element("span", {}, texts[j])),
-      ),
+  const near = (_, i) => {
+    const [first, ...others] = nearest(cosines, i, 3);
+    if (first === undefined) return "–";
+    const said = others.map((j) => `${j + 1} (${digits(cosines[i][j])})`).join(", ");
+    return element(
+      "span",
+      {},
+      element("b", {}, digits(cosines[i][first])),
+      ` ${first + 1} ${texts[first]} `,
+      element("small", {}, said && `then ${said}`),
     );
+  };
   const columns = [
     ["No.", (_, i) => `${i + 1}`],
-    ["Sentence", (text) => text],
+    ["Sentence", (text, i) => element("span", detected[i].lang ? { lang: detected[i].lang } : {}, text)],
     ["Taken for", (_, i) => takenFor(detected[i], dot(rows[i], rows[i]) > 0)],
     ["Nearest", near],
   ];

@@ -50,6 +50,9 @@ export function digits(value, signed = false) {
 
 export const percent = (share) => (share > 0.995 ? "> 99 %" : `${Math.round(100 * share)} %`);
 
+/** Words that push less than this share of the strongest are left unmarked. */
+const SMALLEST = 0.1;
+
 /** A sentence with how far each word pushed, above the word: coloured, underlined and in digits. */
 export function pushedWords(sentence, pushes) {
   const most = Math.max(...pushes.map((word) => Math.abs(word.push)), 1e-9);
@@ -58,7 +61,7 @@ export function pushedWords(sentence, pushes) {
   for (const { start, end, push, known } of pushes) {
     made.append(sentence.slice(done, start));
     const word = sentence.slice(start, end);
-    if (known && Math.abs(push) >= 0.005) {
+    if (known && Math.abs(push) >= SMALLEST * most) {
       const marked = element("ruby", { class: push < 0 ? "away" : "towards" }, word);
       marked.append(element("rt", {}, digits(push, true)));
       marked.style.setProperty("--share", Math.abs(push) / most);

@@ -47,7 +47,9 @@ function start(info) {
   offerLanguages("examples-lang", info, first.examplesLang);
   offerLanguages("tries-lang", info, first.triesLang);
   for (const key of document.querySelectorAll(".key")) {
-    key.textContent = "Above a word is how far it pushes: + towards the label (solid line), − away from it (dashed).";
+    key.textContent = 
+      "Above a word is how far it pushes: + towards the label (solid line), − away from it (dashed). " +
+      "Words that hardly push have no number.";
   }
 
   const compare = comparing(info, classifying(info));

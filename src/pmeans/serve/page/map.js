@@ -3,8 +3,9 @@
 import { digits, drawn, element, percent, table } from "./dom.js";
 import { plane } from "./vectors.js";
 
-const EDGE = 24;
-const LINE = 20;
+const EDGE = 28;
+const LINE = 20; // between labels
+const WIDE = 230; // a label
 
 /** Draw sentences into a figure as wide as it is. */
 export function drawMap(figure, sentences, rows, marks) {
@@ -15,19 +16,20 @@ export function drawMap(figure, sentences, rows, marks) {
   const { points, kept } = plane(rows);
   const width = figure.clientWidth || 600;
   const height = Math.max(260, Math.min(460, width * 0.62));
-  const room = width > 560 ? 230 : 40; // for labels at the right
+  const wide = width > 560;
+  const room = wide ? WIDE + 40 : 60; // at the right, for labels
   const [toX, toY] = [scale(points, 0, EDGE, width - room), scale(points, 1, height - EDGE, EDGE)];
   const places = points.map(([x, y], i) => ({ i, x: toX(x), y: toY(y) }));
   const labels = apart(places, height);
   const marked = places.map(({ i, x, y }) => {
     const to = labels[i];
-    const text = room > 40 ? `${i + 1}  ${short(sentences[i], 27)}` : `${i + 1} ${marks[i]}`;
+    const text = wide ? `${i + 1}  ${short(sentences[i], 27)}` : `${i + 1} ${marks[i]}`;
     return drawn(
       "g",
       {},
-      drawn("line", { x1: x, y1: y, x2: x + 12, y2: to }),
+      drawn("line", { x1: x, y1: y, x2: to.x - 4, y2: to.y }),
       drawn("circle", { cx: x, cy: y, r: 5 }),
-      drawn("text", { x: x + 15, y: to, "dominant-baseline": "central" }, text),
+      drawn("text", { x: to.x, y: to.y, "dominant-baseline": "central" }, text),
     );
   });
   const caption =
@@ -68,17 +70,24 @@ function scale(points, axis, from, to) {
   return (value) => from + ((value - least) / (most - least)) * (to - from);
 }
 
-/** Heights of labels, moved down or up until those side by side are a line apart. */
+/** Places of labels: right of all points nearby, and a line apart from each other. */
 function apart(places, height) {
-  const heights = [];
-  const set = [];
-  for (const place of [...places].sort((a, b) => a.y - b.y)) {
-    const beside = set.filter((other) => Math.abs(other.x - place.x) < 215);
-    heights[place.i] = Math.max(place.y, ...beside.map((other) => heights[other.i] + LINE));
-    set.push(place);
+  const near = (a, b) => Math.abs(a.x - b.x) < 60 && Math.abs(a.y - b.y) < 2 * LINE;
+  const labels = places.map((place) => ({
+    x: 15 + Math.max(...places.filter((other) => near(place, other)).map((other) => other.x)),
+    y: place.y,
+  }));
+  const order = [...labels].sort((a, b) => a.y - b.y);
+  const above = (label, at) => order.slice(0, at).filter((other) => Math.abs(other.x - label.x) < WIDE);
+  order.forEach((label, at) => {
+    label.y = Math.max(label.y, ...above(label, at).map((other) => other.y + LINE));
+  });
+  // Those that have left the drawing at its foot push the others up.
+  for (let at = order.length - 1; at >= 0; at--) {
+    order[at].y = Math.min(order[at].y, height - LINE / 2);
+    for (const other of above(order[at], at)) other.y = Math.min(other.y, order[at].y - LINE);
   }
-  const over = Math.max(...heights) - (height - 12);
-  return over > 0 ? heights.map((y) => (y > over + LINE ? y - over : y)) : heights;
+  return labels;
 }
 
 const short = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);

@@ -2,8 +2,8 @@
 
 import { element, find } from "./dom.js";
 
-const NAMES = new Map([["-inf", "min"], [1, "mean"], ["inf", "max"], [2, "p = 2"], [3, "p = 3"]]);
-const name = (power) => NAMES.get(power) ?? `p = ${power}`;
+const NAMES = new Map([["-inf", "min"], [1, "mean"], ["inf", "max"], [2, "p 2"], [3, "p 3"]]);
+const name = (power) => NAMES.get(power) ?? `p ${power}`;
 const powersOf = (parts, space) => parts.filter(([of]) => of === space).flatMap(([, p]) => p);
 const same = (a, b) => a.length === b.length && a.every((each) => b.includes(each));
 
