@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations lint format bench bench-eval golden tables fuzz sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint format bench bench-eval golden tables fuzz sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -50,7 +50,10 @@ test-no-compiler:  ## install as on a machine without a compiler, and run the un
 	.venv-pure/bin/python -W ignore -c "import pmeans.kernels as k; assert k.backend() == 'numpy', k.backend()"
 	.venv-pure/bin/python $(TEST) tests/unit
 
-test-integrations: setup  ## test the server as a process, and libraries of the extra [integrations]
+browser:  ## install Chromium, which tests the page, where there is none and apt-get is
+	@command -v chromium || command -v chromium-browser || { command -v apt-get && apt-get install -y chromium; } || true
+
+test-integrations: setup browser  ## test the server as a process, and libraries of the extra [integrations]
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,integrations]'
 	$(BIN)/python -m pytest -m integrations
 

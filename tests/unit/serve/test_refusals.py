@@ -210,7 +210,8 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 LIKELY = st.sampled_from(
     ["dog", "gut \0 dog", ["dog", "hund"], "en", ["en", "de"], 1, 3, 10**20, True, "float", "pos",
-     {"source_sentence": "dog", "sentences": ["soup"]}, [["words", ["mean", "min"]]], [["words", [1, "inf"]]]]
+     {"source_sentence": "dog", "sentences": ["soup"]}, [["words", ["mean", "min"]]],
+     [["words", [1, "inf"]]]]
 )  # fmt: skip
 BODIES = st.one_of(
     st.binary(max_size=200),

@@ -27,7 +27,7 @@ export function classifying(info) {
     find("labels").replaceChildren(table("Labels of the sentences", columns, texts));
     shown("classify", { texts, lang, explained });
     const said = `${plural(texts.length, "sentence")} classified.`;
-    return explained ? said : `${said} Words are explained up to ${info.limits.explained} characters.`;
+    return explained ? said : `${said} Words: up to ${info.limits.explained} characters.`;
   });
   return (what) => {
     given = what;

@@ -30,12 +30,16 @@ function requests() {
     made.push(["Labels", "classify", { inputs: texts, lang }]);
     if (explained) made.push(["Words", "explain", { inputs: texts, lang }]);
   }
-  if (search) made.push(["Search", "search", { inputs: search.query, lang: search.lang, k: search.k }]);
+  if (search) {
+    const { query, lang, k } = search;
+    made.push(["Search", "search", { inputs: query, lang, k }]);
+  }
   if (teach) {
     const texts = teach.examples.map((example) => example.text);
     const { parts, langs, tries } = teach;
-    made.push(["Examples to learn; Python has the fit", "embed", { inputs: texts, lang: langs.examples, parts }]);
-    if (tries.length) made.push(["What to try them on", "embed", { inputs: tries, lang: langs.tries, parts }]);
+    const embed = (about, inputs, lang) => made.push([about, "embed", { inputs, lang, parts }]);
+    embed("Examples to learn; Python has the fit", texts, langs.examples);
+    if (tries.length) embed("What to try them on", tries, langs.tries);
   }
   return made;
 }
@@ -48,7 +52,8 @@ export function curl() {
         .filter(([, value]) => value !== undefined)
         .map(([name, value]) => `${JSON.stringify(name)}: ${plain(value)}`)
         .join(",\n");
-      return `# ${about}\ncurl -s ${shell(address(path))}${header} \\\n  -H 'Content-Type: application/json' -d ${shell(`{${body}}`)}\n`;
+      const sent = `-H 'Content-Type: application/json' -d ${shell(`{${body}}`)}`;
+      return `# ${about}\ncurl -s ${shell(address(path))}${header} \\\n  ${sent}\n`;
     })
     .join("\n");
 }
@@ -60,12 +65,13 @@ export function python() {
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `, ${name}=${plain(value)}`)
       .join("");
+  const secret = token.get() ? ', "Authorization": "Bearer " + os.environ["TOKEN"]' : "";
   const code = [
-    `import json${token.get() ? "\nimport os" : ""}\nimport urllib.request\n`,
+    `import json${secret && "\nimport os"}\nimport urllib.request\n`,
     `import numpy as np${teach ? "\nfrom sklearn.linear_model import LogisticRegression" : ""}\n\n`,
     "def ask(path, **fields):",
     `    url = ${JSON.stringify(address(""))} + path`,
-    `    headers = {"Content-Type": "application/json"${token.get() ? ', "Authorization": "Bearer " + os.environ["TOKEN"]' : ""}}`,
+    `    headers = {"Content-Type": "application/json"${secret}}`,
     "    request = urllib.request.Request(url, json.dumps(fields).encode(), headers)",
     "    with urllib.request.urlopen(request) as answer:",
     "        return json.load(answer)\n\n",
@@ -78,25 +84,29 @@ export function python() {
     code.push("print((rows @ rows.T).round(2))");
   }
   if (classify) {
-    const given = `inputs=sentences${more({ lang: classify.lang })}`;
+    const texts = classify.texts === compare.texts ? "sentences" : plain(classify.texts);
+    const given = `inputs=${texts}${more({ lang: classify.lang })}`;
     code.push(`print(ask("classify", ${given}))`);
     if (classify.explained) code.push(`print(ask("explain", ${given}))`);
   }
-  if (search) code.push(`print(ask("search", inputs=${plain(search.query)}${more({ lang: search.lang, k: search.k })}))`);
-  if (teach) code.push(...learning(teach, more));
+  if (search) {
+    const { query, lang, k } = search;
+    code.push(`print(ask("search", inputs=${plain(query)}${more({ lang, k })}))`);
+  }
+  if (teach?.tries.length) code.push(...learning(teach, more));
   return `${code.join("\n")}\n`;
 }
 
 /** scikit-learn fits two classes by one row of weights, where the ridge counts twice. */
 function learning({ examples, classes, tries, langs, parts }, more) {
-  const fitted = `LogisticRegression(C=${classes.length === 2 ? 2 * C : C}, fit_intercept=False, tol=1e-8, max_iter=1000)`;
+  const weight = classes.length === 2 ? 2 * C : C;
   return [
     `\nexamples = ${listed(examples.map((example) => example.text))}`,
     `labels = ${listed(examples.map((example) => example.label))}`,
     `tries = ${listed(tries)}`,
     `learned = np.array(ask("embed", inputs=examples${more({ lang: langs.examples, parts })}))`,
     `tried = np.array(ask("embed", inputs=tries${more({ lang: langs.tries, parts })}))`,
-    `model = ${fitted}`,
+    `model = LogisticRegression(C=${weight}, fit_intercept=False, tol=1e-8, max_iter=1000)`,
     "model.fit(np.c_[learned, np.ones(len(learned))], labels)",
     "chances = model.predict_proba(np.c_[tried, np.ones(len(tried))])",
     "for text, chance in zip(tries, chances):",
@@ -114,7 +124,9 @@ export function coding() {
     box.textContent = chosen === "curl" ? curl() : python();
   };
   document.addEventListener("shown", show);
-  for (const choice of document.querySelectorAll("input[name=code]")) choice.addEventListener("change", show);
+  for (const choice of document.querySelectorAll("input[name=code]")) {
+    choice.addEventListener("change", show);
+  }
   find("copy").addEventListener("click", async () => {
     let said = "Copied.";
     try {

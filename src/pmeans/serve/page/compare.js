@@ -54,12 +54,15 @@ function neighbours(texts, rows, detected, cosines) {
   };
   const columns = [
     ["No.", (_, i) => `${i + 1}`],
-    ["Sentence", (text, i) => element("span", detected[i].lang ? { lang: detected[i].lang } : {}, text)],
+    ["Sentence", (text, i) => spoken(text, detected[i].lang)],
     ["Taken for", (_, i) => takenFor(detected[i], dot(rows[i], rows[i]) > 0)],
     ["Nearest", near],
   ];
   return table("The sentences with their languages and nearest sentences", columns, texts);
 }
+
+/** Text of a language, for screen readers to pronounce. */
+const spoken = (text, lang) => element("span", lang ? { lang } : {}, text);
 
 export function takenFor({ lang, probability }, known = true) {
   const made = element("span", {});
@@ -78,7 +81,8 @@ function matrix(texts, cosines) {
   made.classList.add("matrix");
   made.querySelectorAll("tbody tr").forEach((row, i) => {
     row.querySelectorAll("td").forEach((cell, j) => {
-      cell.style.setProperty("--tint", Math.round(20 * Math.max(0, Math.min(1, cosines[i][j]))) / 20);
+      const tint = Math.max(0, Math.min(1, cosines[i][j]));
+      cell.style.setProperty("--tint", Math.round(20 * tint) / 20);
       cell.classList.toggle("same", i === j);
     });
   });

@@ -62,10 +62,9 @@ export function pushedWords(sentence, pushes) {
     made.append(sentence.slice(done, start));
     const word = sentence.slice(start, end);
     if (known && Math.abs(push) >= SMALLEST * most) {
-      const marked = element("ruby", { class: push < 0 ? "away" : "towards" }, word);
-      marked.append(element("rt", {}, digits(push, true)));
+      const marked = element("span", { class: push < 0 ? "away" : "towards" }, word);
       marked.style.setProperty("--share", Math.abs(push) / most);
-      made.append(marked);
+      made.append(element("ruby", {}, marked, element("rt", {}, digits(push, true))));
     } else {
       made.append(known ? word : element("s", { title: "unknown word" }, word));
     }

@@ -62,7 +62,8 @@ export function margin(scores, c) {
 
 /** The words of a text as `{ start, end }`, also where no spaces stand between them. */
 export function words(text, lang) {
-  const found = new Intl.Segmenter(lang, { granularity: "word" }).segment(text);
+  const locale = /^[a-z]{2,3}$/.test(lang) ? lang : undefined;
+  const found = new Intl.Segmenter(locale, { granularity: "word" }).segment(text);
   return [...found]
     .filter((part) => part.isWordLike)
     .map((part) => ({ start: part.index, end: part.index + part.segment.length }));

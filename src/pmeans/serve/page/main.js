@@ -38,12 +38,14 @@ function lock() {
 /** Fill the page for what is served, and return what shows all of it. */
 function start(info) {
   const named = info.languages.map(languageName).join(", ") || "any language";
-  find("model").textContent = `${info.model} · ${named} · ${plural(info.dimensions, "number")} per sentence`;
+  const size = `${plural(info.dimensions, "number")} per sentence`;
+  find("model").textContent = `${info.model} · ${named} · ${size}`;
   const first = samples(info);
   for (const id of ["sentences", "examples", "tries", "query"]) {
     if (!find(id).value) find(id).value = first[id]; // what a reload has kept stays
   }
   offerLanguages("sentences-lang", info, first.examplesLang);
+  offerLanguages("query-lang", info, first.examplesLang);
   offerLanguages("examples-lang", info, first.examplesLang);
   offerLanguages("tries-lang", info, first.triesLang);
   for (const key of document.querySelectorAll(".key")) {
@@ -59,7 +61,7 @@ function start(info) {
   on(["query"], "input", search);
   on(["examples", "tries"], "input", teach);
   on(["sentences-lang"], "change", compare);
-  on(["sentences-lang"], "change", search);
+  on(["query-lang"], "change", search);
   on(["examples-lang", "tries-lang"], "change", teach);
   offerParts(info, () => {
     compare();

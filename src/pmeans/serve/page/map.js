@@ -37,7 +37,14 @@ export function drawMap(figure, sentences, rows, marks) {
     "Near to each other is similar in meaning.";
   const picture = drawn(
     "svg",
-    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "map-name map-words" },
+    {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-labelledby": "map-name",
+      "aria-describedby": "map-words",
+    },
     drawn("title", { id: "map-name" }, `Map of ${rows.length} sentences`),
     drawn("desc", { id: "map-words" }, "The table below it has the same places in numbers."),
     ...marked,
@@ -78,7 +85,8 @@ function apart(places, height) {
     y: place.y,
   }));
   const order = [...labels].sort((a, b) => a.y - b.y);
-  const above = (label, at) => order.slice(0, at).filter((other) => Math.abs(other.x - label.x) < WIDE);
+  const above = (label, at) =>
+    order.slice(0, at).filter((other) => Math.abs(other.x - label.x) < WIDE);
   order.forEach((label, at) => {
     label.y = Math.max(label.y, ...above(label, at).map((other) => other.y + LINE));
   });
@@ -90,4 +98,7 @@ function apart(places, height) {
   return labels;
 }
 
-const short = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
+function short(text, most) {
+  const characters = [...text];
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : text;
+}

@@ -75,7 +75,8 @@ const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code"
 
 /** The name of a language; null is none that the model has. */
 export function languageName(code) {
-  return code === null ? "none of the model’s languages" : names.of(code);
+  if (code === null) return "none of the model’s languages";
+  return /^[a-z]{2,3}$/.test(code) ? names.of(code) : code;
 }
 
 /** Fill a field that chooses a language; without `preferred` it starts with finding it. */

@@ -44,7 +44,9 @@ const powerOf = (box) => (box.value.endsWith("inf") ? box.value : Number(box.val
 export function aboutParts(parts, info, columns) {
   if (!parts) return `The model as it is, ${columns} numbers per sentence.`;
   const foreign = parts.flatMap(([space, powers]) =>
-    powers.filter((power) => !powersOf(info.parts, space).includes(power)).map((power) => `${name(power)} of ${space}`),
+    powers
+      .filter((power) => !powersOf(info.parts, space).includes(power))
+      .map((power) => `${name(power)} of ${space}`),
   );
   const map = info.mapped ? " The model’s map between languages is left out." : "";
   if (info.znorm === "none") return `${columns} numbers per sentence.${map}`;

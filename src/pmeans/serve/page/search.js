@@ -10,11 +10,12 @@ const HITS = 5;
 export function searching(info) {
   if (!info.index) return () => {};
   find("search").hidden = false;
-  find("search-about").textContent = `${plural(info.index.rows.toLocaleString("en"), "row")} are searched.`;
+  const rows = info.index.rows.toLocaleString("en");
+  find("search-about").textContent = `Among ${rows} rows of the server’s index.`;
   return panel("search", async (signal) => {
     const query = find("query").value.trim();
     if (!query) throw new Mistake("Write what to search for.");
-    const lang = language("sentences-lang");
+    const lang = language("query-lang");
     const [hits] = await ask("search", { inputs: query, lang, k: HITS }, signal);
     const columns = [
       ["Cosine", (hit) => digits(hit.score)],

@@ -17,12 +17,15 @@ export function teaching(info) {
     const parts = chosenParts(info);
     if (parts?.length === 0) throw new Mistake("Choose at least one power of a space.");
     const langs = { examples: language("examples-lang"), tries: language("tries-lang") };
-    const embed = (inputs, lang) => (inputs.length ? ask("embed", { inputs, lang, parts }, signal) : []);
+    const embed = (inputs, lang) =>
+      inputs.length ? ask("embed", { inputs, lang, parts }, signal) : [];
     const finds = info.finds_languages && info.languages.length > 1 && !langs.tries;
     const [learned, rows, found] = await Promise.all([
       embed(examples.map((example) => example.text), langs.examples),
       embed(tries, langs.tries),
-      finds && tries.length ? ask("detect", { inputs: tries }, signal) : tries.map(() => ({ lang: langs.tries })),
+      finds && tries.length
+        ? ask("detect", { inputs: tries }, signal)
+        : tries.map(() => ({ lang: langs.tries })),
     ]);
     const decide = fit(learned, examples.map((example) => example.label), classes);
     const decided = rows.map((row) => {
@@ -43,7 +46,7 @@ export function teaching(info) {
 function readWell(info) {
   const { examples, wrong } = readExamples(find("examples").value);
   if (wrong.length) {
-    throw new Mistake(`Line ${wrong[0]} of the examples has no label or no text: write “label: text”.`);
+    throw new Mistake(`Line ${wrong[0]} of the examples is not “label: text”: add what is missing.`);
   }
   const { texts, note } = within(examples.map((example) => example.text), info);
   const kept = examples.slice(0, texts.length);
