@@ -53,7 +53,8 @@ def serve(
 
     The paths are those of OpenAI (/v1/embeddings, /v1/models) and of text-embeddings-inference
     (/embed, /similarity), and /detect, /classify, /explain, /search, /health, /info, /metrics;
-    /openapi.json describes them. MODEL and --index are what 'pmeans search' takes.
+    /openapi.json describes them, and / is a page to try them on. MODEL and --index are what 'pmeans
+    search' takes.
     """
     from pmeans.errors import InputError
     from pmeans.files import optional, reading

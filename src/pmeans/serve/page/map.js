@@ -92,7 +92,7 @@ function apart(places, height) {
   });
   // Those that have left the drawing at its foot push the others up.
   for (let at = order.length - 1; at >= 0; at--) {
-    order[at].y = Math.min(order[at].y, height - LINE / 2);
+    order[at].y = Math.min(order[at].y, height - LINE);
     for (const other of above(order[at], at)) other.y = Math.min(other.y, order[at].y - LINE);
   }
   return labels;

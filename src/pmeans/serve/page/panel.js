@@ -82,7 +82,7 @@ export function languageName(code) {
 /** Fill a field that chooses a language; without `preferred` it starts with finding it. */
 export function offerLanguages(id, info, preferred) {
   const field = find(id);
-  const found = info.finds_languages ? [element("option", { value: "" }, "found for each line")] : [];
+  const found = info.finds_languages ? [element("option", { value: "" }, "found by the model")] : [];
   const named = info.languages.map((code) => element("option", { value: code }, languageName(code)));
   field.replaceChildren(...found, ...named);
   if (!info.finds_languages && preferred) field.value = preferred;
