@@ -262,3 +262,17 @@ def test_a_model_that_finds_no_language_is_told_one(visit, tmp_path, toy):
         said(page, "teach", "Learned 2")
         until(page, "document.querySelectorAll('#taught tbody tr').length === 1")
         assert cells(page, "#taught")[0][1] == "a"
+
+
+def test_several_labels_of_a_sentence_are_all_shown(visit, tmp_path):
+    texts = ["The dog barks.", "The bank pays.", "The dog is at the bank."] * 8
+    labels = [["pet"], ["money"], ["money", "pet"]] * 8
+    classifier = pmeans.TransferClassifier(pmeans.load()).fit(texts, labels, lang="en")
+    classifier.save(tmp_path / "classifier")
+    with serving("--classifier", tmp_path / "classifier") as url:
+        page = ready(visit(url))
+        compare(page, [texts[2]])
+        until(page, "document.querySelectorAll('#labels tbody tr').length === 1")
+        ((_, text, label, probability),) = cells(page, "#labels")
+        assert (text, label) == (texts[2], "money, pet")
+        assert probability.count("%") == 2

@@ -13,7 +13,8 @@ export function classifying(info) {
   const run = panel("classify", async (signal) => {
     const { texts, lang } = given;
     const characters = texts.reduce((sum, text) => sum + [...text].length, 0);
-    const explained = characters <= info.limits.explained;
+    const short = characters <= info.limits.explained;
+    const explained = short && !info.classifier.multi_label; // or: which label?
     const [labels, reasons] = await Promise.all([
       ask("classify", { inputs: texts, lang }, signal),
       explained ? ask("explain", { inputs: texts, lang }, signal) : texts.map(() => null),
@@ -27,7 +28,7 @@ export function classifying(info) {
     find("labels").replaceChildren(table("Labels of the sentences", columns, texts));
     shown("classify", { texts, lang, explained });
     const said = `${plural(texts.length, "sentence")} classified.`;
-    return explained ? said : `${said} Words: up to ${info.limits.explained} characters.`;
+    return short ? said : `${said} Words: up to ${info.limits.explained} characters.`;
   });
   return (what) => {
     given = what;
@@ -35,11 +36,11 @@ export function classifying(info) {
   };
 }
 
-const named = (label) => (Array.isArray(label) ? label.join(", ") : (label ?? "–"));
+// Where a sentence may have several labels, both are lists.
+const named = (label) => [label ?? []].flat().join(", ") || "–";
 
 function sure({ probability, note }) {
-  const values = typeof probability === "number" ? [probability] : Object.values(probability ?? {});
-  const made = element("span", {}, values.length ? percent(Math.max(...values)) : "");
+  const made = element("span", {}, [probability ?? []].flat().map(percent).join(", "));
   if (note) made.append(" ", element("small", {}, note));
   return made;
 }
