@@ -45,7 +45,7 @@ function sure({ probability, note }) {
   return made;
 }
 
-/** The server counts characters, JavaScript half of those beyond the first 65,536. */
+/** The server counts characters; JavaScript counts those beyond the first 65,536 twice. */
 function pushes(text, { tokens }) {
   const starts = [0];
   for (const character of text) starts.push(starts.at(-1) + character.length);
