@@ -106,6 +106,12 @@ class PowerMeanEncoder(SentenceEncoder):
         """Return the same encoder for one language alone, which need not be named any more."""
         return self.replace(languages=(lang,))
 
+    def to_sentence_transformer(self) -> Any:
+        """Return a `SentenceTransformer` with the same rows (extra ``sentence-transformers``)."""
+        from pmeans.integrations.sentence_transformers import to_sentence_transformer
+
+        return to_sentence_transformer(self)
+
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
         content: list[object] = [self.recipe.id, [s.digest() for s in self.spaces.values()], None]
