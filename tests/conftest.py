@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, settings
 from pmeans import PowerMeanEncoder, models, packs
 from pmeans.spaces.space import WordSpace
 
+# No test fetches a model: libraries that would ask a hub for one are told so before they start.
+os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+
 # Timings of a shared machine say nothing about correctness.
 settings.register_profile(
     "pmeans", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True

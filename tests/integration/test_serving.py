@@ -1,4 +1,4 @@
-"""``pmeans serve`` as a process of its own: real connections, signals, workers, OpenAI's client."""
+"""``pmeans serve`` as a process of its own: real connections, signals, workers, clients."""
 
 import contextlib
 import json
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import pmeans
+from libraries import DE, EN, library
 
 for module in ("starlette", "uvicorn", "httptools", "orjson"):
     pytest.importorskip(module, reason="pip install 'pmeans[serve]'")
@@ -223,7 +224,7 @@ def test_a_taken_port_is_one_line_and_no_traceback(model):
 
 
 def test_openais_client_talks_to_the_server(model, tmp_path):
-    openai = pytest.importorskip("openai", reason="pip install 'pmeans[integrations]'")
+    openai = library("openai")
     (tmp_path / "token").write_text("secret\n")
     encoder = pmeans.load(model)
     expected = encoder.encode(["cat", "sat"], lang="en", normalize_embeddings=True)
@@ -245,3 +246,43 @@ def test_openais_client_talks_to_the_server(model, tmp_path):
             pytest.raises(openai.AuthenticationError, match="bearer token"),
         ):
             client.models.list()
+
+
+def test_langchains_client_of_openai_talks_to_the_server(model):
+    langchain = library("langchain_openai")
+    expected = pmeans.load(model).encode(["cat", "sat"], lang="en", normalize_embeddings=True)
+    with serving(model) as (_, port):
+        client = langchain.OpenAIEmbeddings(
+            model="toy",
+            base_url=f"http://127.0.0.1:{port}/v1",
+            api_key="anything",
+            check_embedding_ctx_length=False,  # or it sends token ids
+            model_kwargs={"extra_body": {"lang": "en"}},
+        )
+        rows = client.embed_documents(["cat", "sat"])
+        np.testing.assert_array_equal(np.array(rows, np.float32), expected)
+        assert client.embed_query("cat") == rows[0]
+
+
+def test_hugging_faces_client_of_tei_talks_to_the_server(monkeypatch):
+    hub, langchain = library("huggingface_hub"), library("langchain_huggingface")
+    monkeypatch.setattr(
+        "huggingface_hub.constants.HF_HUB_OFFLINE", False
+    )  # or it asks nobody at all
+    encoder = pmeans.load()
+    rows = encoder.encode(EN, normalize_embeddings=True)
+    with serving("default") as (_, port):
+        client = hub.InferenceClient(f"http://127.0.0.1:{port}/embed")
+        np.testing.assert_array_equal(client.feature_extraction(EN), rows)
+        asked = {"normalize": False, "truncate": True, "truncation_direction": "right"}
+        row = client.feature_extraction(EN[0], dimensions=3, **asked)
+        np.testing.assert_array_equal(row, encoder.encode(EN[:1], truncate_dim=3))
+        # LangChain's class takes no address, but it takes the client.
+        embeddings = langchain.HuggingFaceEndpointEmbeddings(model="pmeans/default")
+        embeddings.client = client
+        np.testing.assert_array_equal(np.array(embeddings.embed_documents(EN), np.float32), rows)
+        client = hub.InferenceClient(f"http://127.0.0.1:{port}/similarity")
+        found = client.sentence_similarity(EN[0], other_sentences=DE)
+    # rtol: numbers are sent as text, and their sums may be of another order.
+    expected = encoder.similarity(rows[0], encoder.encode(DE))[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

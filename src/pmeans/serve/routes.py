@@ -83,6 +83,7 @@ EMBED = Route(
         "dimensions": _DIMENSIONS,
         "normalize": inputs.BOOLEAN,
         "truncate": inputs.BOOLEAN,
+        "truncation_direction": inputs.WORD,
         "parts": inputs.PARTS,
     },
 )

@@ -138,9 +138,10 @@ class Service:
         dimensions: int | None = None,
         normalize: bool = True,
         truncate: bool = False,
+        truncation_direction: str | None = None,
         parts: list[tuple[str, tuple[float, ...]]] | None = None,
     ) -> Floats:
-        """Return a row per text, (n, dimensions). No text is ever cut: ``truncate`` is idle."""
+        """Return a row per text, (n, dimensions). No text is ever cut, ``truncate`` or not."""
         encoder = self.encoder if parts is None else chosen(self.encoder, parts)
         rows = encoder.encode(
             texts,
