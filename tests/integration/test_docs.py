@@ -24,10 +24,13 @@ EVERY_PAGE = [
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
 NAMED = re.compile(r"`((?:src|tests|recipes|experiments|studies|benchmarks|docs)/[\w./-]+)`")
 LIBRARIES = {
+    "integrations.md": ["bertopic", "keybert", "langchain_core", "mteb", "sentence_transformers"],
     "tables.md": ["datasets", "duckdb", "gensim", "model2vec", "pandas", "polars", "spacy"],
 }
 """What pages need beside the extra [dev]: their snippets run with the tests of integrations."""
 RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
+# What Python hides from users: other libraries warn each other of what is old or absent.
+HIDDEN = ("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning")
 
 
 @pytest.mark.parametrize(
@@ -43,10 +46,10 @@ def test_the_snippets_of_a_page_about_other_libraries_run(page, tmp_path):
     for library in LIBRARIES[page.name]:
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"needs {library}: pip install 'pmeans[integrations]'")
-    run(page, tmp_path)
+    run(page, tmp_path, RUN | {"python": [*RUN["python"], *HIDDEN]}, seconds=600)
 
 
-def run(page: Path, tmp_path: Path) -> None:
+def run(page: Path, tmp_path: Path, by: dict[str, list[str]] = RUN, seconds: int = 120) -> None:
     """Run the snippets of a page, beside the files of the demo."""
     for file in (*(ROOT / "demo").glob("*.t*"), *(ROOT / "demo" / "sample").glob("*.??.*")):
         shutil.copy(file, tmp_path)
@@ -58,8 +61,8 @@ def run(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for language, code in (("python", python), ("sh", shell)):
         done = subprocess.run(
-            RUN[language], input=code, text=True, cwd=tmp_path, capture_output=True,
-            env=os.environ | {"PATH": path, "PMEANS_HOME": str(tmp_path / "home")}, timeout=120,
+            by[language], input=code, text=True, cwd=tmp_path, capture_output=True,
+            env=os.environ | {"PATH": path, "PMEANS_HOME": str(tmp_path / "home")}, timeout=seconds,
         )  # fmt: skip
         assert done.returncode == 0, f"{page.name}, {language}:\n{done.stderr}"
 
