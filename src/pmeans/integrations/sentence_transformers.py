@@ -14,7 +14,6 @@ from pmeans import models
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
-from pmeans.sentence_encoder import check_sentences
 
 _EXTRA = "sentence-transformers", "pmeans.integrations.sentence_transformers"
 _LIBRARY = optional("sentence_transformers.base.modules", *_EXTRA)
@@ -55,7 +54,6 @@ class PowerMeanModule(_InputModule):
                 "lang is one language here: sentence-transformers sorts the sentences, so that one "
                 "for each would be mixed up. The encoder's own encode takes a list."
             )
-        check_sentences(inputs)
         rows = self.encoder.encode(inputs, prompt=prompt, lang=lang)
         return {"sentence_embedding": _TORCH.from_numpy(rows)}
 
