@@ -18,7 +18,7 @@ import numpy as np
 
 from pmeans import PowerMeanEncoder, TransferClassifier
 from pmeans.transfer import Evaluation
-from pmeans.transfer.explain import Explanation, explain, most_telling
+from pmeans.transfer.explain import Explanation, most_telling
 from pmeans.types import Floats
 
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
@@ -136,7 +136,7 @@ def find(encoder: PowerMeanEncoder, sample: Path, wide: PowerMeanEncoder | None 
     return Findings(
         model=encoder.name,
         dim=encoder.dim,
-        classes=english.classes,
+        classes=english.fitted.classes,
         transferred={
             lang: Score(size["en"], evaluate(english, tests[lang], lang)) for lang in LANGUAGES
         },
@@ -148,7 +148,7 @@ def find(encoder: PowerMeanEncoder, sample: Path, wide: PowerMeanEncoder | None 
         maps=(project(rows, tests), project(decisions, tests)),
         telling={
             lang: most_telling(
-                encoder, *english.weights_for(lang), english.classes, lang=lang, k=TELLING
+                encoder, *english.weights_for(lang), english.fitted.classes, lang=lang, k=TELLING
             )
             for lang in LANGUAGES
         },
@@ -223,13 +223,12 @@ def examples(classifier: TransferClassifier, test: Sentences, lang: str) -> list
         ("the surest miss", misses, sure),
     ]
     chosen = [(rule, rows[by[rows].argmax()]) for rule, rows, by in ruled if len(rows)]
-    weights = classifier.weights_for(lang)
     return [
         Example(
             rule,
             test.labels[i],
             float(sure[i]),
-            explain(classifier.encoder, *weights, classifier.classes, test.texts[i], lang=lang),
+            classifier.explain(test.texts[i], lang=lang),
         )
         for rule, i in chosen
     ]

@@ -69,7 +69,7 @@ def predicted(encoder: PowerMeanEncoder, name: str, data: Path, trained: str) ->
             _, _, of_test, test = splits[lang][k]
             texts = [rows.rows[lang][of_test].sentences[i] for i in test]
             names = [rows.classes[label] for label in rows.rows[lang][of_test].labels[test]]
-            gold = np.array([classifier.classes.index(name) for name in names])
+            gold = np.array([classifier.fitted.classes.index(name) for name in names])
             decisions = linear.decide(split.encode(texts, lang=lang))
             slopes = [1, 1, 1, 1 / temperature(decisions, gold)]
             if lang in classifier.calibrated:

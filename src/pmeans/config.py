@@ -80,8 +80,9 @@ def _convert(hint: Any, value: object, where: str) -> Any:
     if origin in (types.UnionType, typing.Union):
         if value is None and type(None) in args:
             return None
-        hint = next(arg for arg in args if arg is not type(None))
-        return _convert(hint, value, where)
+        hints = [arg for arg in args if arg is not type(None)]
+        # Of several types the value's own; if it has none of them, the first is asked for.
+        return _convert(next((h for h in hints if h is type(value)), hints[0]), value, where)
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), value, where)
     # A whole number is a number; True is not, although Python thinks so.

@@ -96,6 +96,10 @@ class PowerMeanEncoder(SentenceEncoder):
         languages = ", ".join(self.languages) or "any language"
         return f"PowerMeanEncoder({self.name!r}, {self.dim} d, {languages})"
 
+    def __sklearn_clone__(self) -> PowerMeanEncoder:
+        # scikit-learn copies parameters for each fit. Nothing changes an encoder: one is enough.
+        return self
+
     def replace(self, **changes: Any) -> PowerMeanEncoder:
         """Return an encoder that differs in what it is made of, by the names of `__init__`."""
         names = ("recipe", "spaces", "znorm", "alignment", "translations", "identifier")

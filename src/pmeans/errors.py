@@ -7,7 +7,8 @@
     ├── ConfigError      a recipe or another TOML file                        (also ValueError)
     ├── FormatError      a vector file or a store that is not what it claims  (also ValueError)
     ├── LanguageError    a language that no part of the encoder covers        (also LookupError)
-    ├── NotFittedError   z-norm without statistics, a classifier without fit   (also ValueError)
+    ├── NotFittedError   z-norm without statistics, a classifier without fit   (also ValueError
+    │                                                                          and AttributeError)
     └── StorageError     a file that cannot be found, read, written, fetched  (also OSError)
 
 Each message says what is wrong, shows the value, and names the next step. A bug of ours
@@ -40,8 +41,11 @@ class LanguageError(PmeansError, LookupError):
     """A language that the space or the encoder does not cover."""
 
 
-class NotFittedError(PmeansError, ValueError):
-    """Something is to be used that has to be fitted first: a z-norm, a classifier."""
+class NotFittedError(PmeansError, ValueError, AttributeError):
+    """Something is to be used that has to be fitted first: a z-norm, a classifier.
+
+    It is an `AttributeError` so that ``hasattr(classifier, "classes_")`` tells whether it is.
+    """
 
 
 class StorageError(PmeansError, OSError):

@@ -29,7 +29,7 @@ from pmeans import packs
 from pmeans._version import __version__
 from pmeans.align import Alignment
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, FormatError, StorageError, did_you_mean
+from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean
 from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes
 from pmeans.identifier import Identifier
 from pmeans.recipe import Part, Recipe
@@ -107,6 +107,18 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
         f"encoders and {len(spaces)} spaces in {library.home().parent}, and none of the "
         f"{len(packed)} installed packs."
         f"{did_you_mean(name, ['default', *folders, *spaces, *packed, *offers])}"
+    )
+
+
+def opened(encoder: PowerMeanEncoder | str | Path) -> PowerMeanEncoder:
+    """Return an encoder that is given as such, or as `load` takes it."""
+    if isinstance(encoder, PowerMeanEncoder):
+        return encoder
+    if isinstance(encoder, str | Path):
+        return load(encoder)
+    raise InputError(
+        f"expected an encoder, or the name or folder of one, got {type(encoder).__name__}: "
+        f"{encoder!r:.40}."
     )
 
 

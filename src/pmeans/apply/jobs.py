@@ -211,7 +211,7 @@ class _Labelling(Job):
     def __init__(self, classifier: TransferClassifier, source: Source, *args: Any) -> None:
         if not source.fields.whole:
             raise InputError("open the source with whole=True: all columns are written.")
-        super().__init__(classifier.encoder, source, *args)
+        super().__init__(classifier.encoder_, source, *args)
         self._classifier, self._separator = classifier, self.options.separator or "|"
         self._added = (*ADDED[:-1], LANGUAGE, ADDED[-1]) if self.lang == AUTO else ADDED
 
@@ -244,6 +244,8 @@ class _Labelling(Job):
             labels = list(map(self._separator.join, labels))
             probabilities = [self._separator.join(f"{x:.4f}" for x in p) for p in probabilities]
         else:
+            # In a file, labels are text.
+            labels = [label if label is None else str(label) for label in labels]
             # As `round` does, which takes longer than to predict: these are float32, of which
             # float64 holds the product.
             probabilities = (np.rint(np.array(probabilities) * 1e4) / 1e4).tolist()

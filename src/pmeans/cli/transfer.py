@@ -87,7 +87,7 @@ def fit(
     _adapt_to(classifier, adapt, None)
     classifier.save(out)
     chosen = classifier.chosen
-    say(f"{len(classifier.classes):,} classes learned from {chosen.rows:,} rows, in {out}.")
+    say(f"{len(classifier.classes_):,} classes learned from {chosen.rows:,} rows, in {out}.")
     score = ""
     if chosen.score is not None:
         score = f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
@@ -145,7 +145,7 @@ def predict(
     if unsure is not None:
         classifier.unsure = unsure
     _adapt_to(classifier, adapt, lang)
-    encoder = classifier.encoder
+    encoder = classifier.encoder_
     fields = Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
     source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
     how = apply.PredictOptions(lang, separator=separator)
@@ -185,10 +185,10 @@ def evaluate(
 
     classifier = TransferClassifier.load(folder)
     _adapt_to(classifier, adapt, lang)
-    languages = classifier.encoder.languages
+    languages = classifier.encoder_.languages
     fields = Fields(text, lang_column, label, languages, on_error, whole=True)
     source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
-    rows = read_labelled(source, classifier.encoder, lang, separator)
+    rows = read_labelled(source, classifier.encoder_, lang, separator)
     found = classifier.evaluate(rows.texts, rows.labels, lang=rows.lang)
     if as_json:
         print(json.dumps(found.as_dict(), ensure_ascii=False))
@@ -234,7 +234,7 @@ def explain(
     if as_json and html:
         raise InputError("--json and --html exclude each other: leave one out.")
     classifier = TransferClassifier.load(folder)
-    lang = checked_language(classifier.encoder, lang)
+    lang = checked_language(classifier.encoder_, lang)
     found = classifier.explain(valid_text(sentence), lang=lang, label=label)
     if html:
         with replacing(html) as file:
@@ -272,7 +272,7 @@ def classify(
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
         classifier.unsure = unsure
-    lang = checked_language(classifier.encoder, lang)
+    lang = checked_language(classifier.encoder_, lang)
     piped = (block.texts for block in open_source("-").blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:
@@ -284,11 +284,12 @@ def classify(
                 answer = {"text": said, "label": label, "probability": p, "note": note}
                 print(json.dumps(answer, ensure_ascii=False))
             else:
-                names = "|".join(label) if isinstance(label, tuple) else label or note
+                names = "|".join(label) if isinstance(label, tuple) else label
+                names = note if names is None else names
                 shown = "|".join(f"{x:.4f}" for x in p) if isinstance(p, tuple) else f"{p:.4f}"
                 print(names, shown, (said or "").translate(options.ONE_LINE), sep="\t")
         sys.stdout.flush()
-    for warning in words.warnings(classifier.encoder):
+    for warning in words.warnings(classifier.encoder_):
         say(f"warning: {warning}")
 
 
@@ -296,7 +297,7 @@ def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str
     from pmeans.apply.labelled import read_adaptation
 
     for given in files or ():
-        texts, code = read_adaptation(given, classifier.encoder, lang)
+        texts, code = read_adaptation(given, classifier.encoder_, lang)
         classifier.adapt(texts, lang=code)
         say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")
 
@@ -310,14 +311,15 @@ def _say_doubts(skipped: int, empty: int) -> None:
 
 def _show(found: Evaluation) -> None:
     rows = [
-        (s.label, f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.rows:,}")
+        (str(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.rows:,}")
         for s in found.by_class
     ]
     table(("LABEL", "PRECISION", "RECALL", "F1", "ROWS"), rows)
     if found.confusion is not None and len(found.confusion) <= 20:
         print()
         lines = zip(found.confusion_rows, found.confusion.astype(str).tolist(), strict=True)
-        table(("LABEL \\ PREDICTED", *found.confusion_columns), [(name, *n) for name, n in lines])
+        columns = map(str, found.confusion_columns)
+        table(("LABEL \\ PREDICTED", *columns), [(str(name), *n) for name, n in lines])
     known = ", ".join(f"{lang} {words.known:.1%}" for lang, words in found.words.languages.items())
     sure = "" if not found.unsure else f" ({found.accuracy_sure or 0:.3f} of those that are sure)"
     say(f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}, {found.rows:,} rows.")

@@ -70,7 +70,7 @@ class Service:
         if settings.classifier is not None:
             self._classifier = TransferClassifier.load(settings.classifier)
         if self._classifier and settings.model is None:
-            self.encoder: PowerMeanEncoder = self._classifier.encoder
+            self.encoder: PowerMeanEncoder = self._classifier.encoder_
         else:
             self.encoder = models.load(settings.model)
         self.encoder.encode(["a"], lang=next(iter(self.encoder.languages), None))  # or say why not
@@ -164,7 +164,7 @@ class Service:
     def classify(self, texts: list[str], lang: Lang = None) -> list[dict[str, Any]]:
         """Return the label of each text with its probability, and why it may be none."""
         classifier = self.classifier
-        found = classifier.classify(texts, lang=self._codes(classifier.encoder, lang))
+        found = classifier.classify(texts, lang=self._codes(classifier.encoder_, lang))
         answers = zip(found.labels, found.probabilities, found.empty.tolist(), strict=True)
         return [
             {
@@ -186,7 +186,7 @@ class Service:
                 422,
                 f"{characters:,} characters: all texts to explain have at most {EXPLAINED:,}.",
             )
-        codes = self._codes(classifier.encoder, lang)
+        codes = self._codes(classifier.encoder_, lang)
         each = codes if isinstance(codes, list) else [codes] * len(texts)
         if len(each) != len(texts):
             raise InputError(f"{len(texts):,} texts and {len(each):,} languages: give one each.")
@@ -252,9 +252,9 @@ class Service:
             "mapped": self.encoder.alignment is not None,
             "classifier": classifier
             and {
-                "classes": classifier.classes,
+                "classes": classifier.fitted.classes,
                 "multi_label": classifier.multi_label,
-                "languages": classifier.encoder.languages,
+                "languages": classifier.encoder_.languages,
                 "calibrated": classifier.calibrated,
             },
             "index": index and {"rows": index.rows.shape[0], "texts": bool(self._texts)},

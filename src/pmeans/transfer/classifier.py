@@ -8,8 +8,6 @@ folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T
 training rows have: a z-norm of the kind of text at hand, on either side. It is done to the rows as
 they are encoded, after any alignment. Before it, columns of two languages need not correspond,
 and rows of deviation 1 are no longer so after it. ``docs/transfer.md`` has numbers.
-
-A prediction needs no mapped rows: the map of a language is folded into the weights.
 """
 
 from __future__ import annotations
@@ -24,24 +22,23 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.align import Alignment, LanguageMap
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, NotFittedError
-from pmeans.sentence_encoder import LONG_CHUNK, by_language
+from pmeans.errors import InputError
+from pmeans.models import opened
+from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
+from pmeans.transfer.deciding import decisions
+from pmeans.transfer.estimator import Estimator, not_fitted
 from pmeans.transfer.explain import Explanation, explain, position
-from pmeans.transfer.labels import Label, read_labels, read_languages, read_targets, read_texts
+from pmeans.transfer.fitting import fit_classifier
+from pmeans.transfer.labels import Label, Name, read_labels, read_languages, read_texts
 from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, WordCount, evaluation
-from pmeans.transfer.selection import Examples, learn
 from pmeans.transfer.storage import Chosen, Fitted
-from pmeans.transfer.travel import HeldOut, calibrations
-from pmeans.types import Floats, Progress
+from pmeans.types import Array, Floats, Progress
 from pmeans.znorm import Moments, side_by_side
 
-_ONE_LABEL = "unsure is for one label a row: leave it out."
 _BLOCK = 4096
-_LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows
 
 
 @dataclass(frozen=True)
@@ -55,18 +52,29 @@ class Predictions:
         empty: Which rows have no known word, so that only the shares of the classes speak, (n,).
     """
 
-    labels: list[str | None] | list[tuple[str, ...]]
+    labels: list[Name | None] | list[tuple[str, ...]]
     probabilities: list[float] | list[tuple[float, ...]]
     empty: npt.NDArray[np.bool_]
 
 
-class TransferClassifier:
-    """A linear classifier that is trained in one language and applied in others."""
+class TransferClassifier(Estimator):
+    """A linear classifier that is trained in one language and applied in others.
+
+    It is a scikit-learn estimator, whose ``X`` are texts. A list, a column of a table or an array
+    of them gives a row for each, one `str` a single label or row.
+
+    Attributes:
+        encoder_: What turns text into rows, opened by `fit`.
+    """
+
+    encoder_: PowerMeanEncoder
+    _fitted: Fitted | None = None
 
     def __init__(
         self,
-        encoder: PowerMeanEncoder,
+        encoder: PowerMeanEncoder | str | Path = "default",
         *,
+        lang: str | None = None,
         class_weight: Literal["balanced"] | None = None,
         unsure: float | None = None,
         seed: int = 0,
@@ -74,43 +82,33 @@ class TransferClassifier:
         """Make a classifier that is to be fitted.
 
         Args:
-            encoder: What turns text into rows.
+            encoder: What turns text into rows, or its name or folder, as `pmeans.load` takes it.
+            lang: Language of the texts wherever a call names none; None finds it. It is not saved.
             class_weight: ``"balanced"`` lets all classes weigh the same.
             unsure: Predict nothing (None) where the largest probability is below this.
             seed: Of the sample and the folds; the same seed gives the same classifier.
         """
-        if class_weight not in (None, "balanced"):
-            raise InputError(f"class_weight is 'balanced' or None, not {class_weight!r}.")
         self.encoder = encoder
+        self.lang = lang
         self.class_weight: Literal["balanced"] | None = class_weight
-        self.seed = seed
-        self._fitted: Fitted | None = None
         self.unsure = unsure
+        self.seed = seed
 
     @property
     def fitted(self) -> Fitted:
         """All that was learned, as arrays and names."""
         if self._fitted is None:
-            raise NotFittedError("this classifier has learned nothing yet: call fit first.")
+            raise not_fitted()
         return self._fitted
 
-    @property
-    def unsure(self) -> float | None:
-        """Predict nothing (None) where the largest probability is below this."""
-        return self._unsure
-
-    @unsure.setter
-    def unsure(self, p: float | None) -> None:
-        if p is not None and not 0 < p <= 1:
-            raise InputError(f"unsure is a probability above 0 and up to 1, not {p}.")
-        if p is not None and self._fitted and self._fitted.multi_label:
-            raise InputError(_ONE_LABEL)
-        self._unsure = p
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._fitted is not None
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """The labels, sorted."""
-        return self.fitted.classes
+    def classes_(self) -> Array:
+        """The labels, sorted, (n_classes,): int64, bool, or `str` as Python's objects."""
+        classes = self.fitted.classes
+        return np.array(classes, dtype=object if isinstance(classes[0], str) else None)
 
     @property
     def weights(self) -> Floats:
@@ -148,76 +146,26 @@ class TransferClassifier:
     def fit(
         self,
         texts: Iterable[str | None],
-        labels: Iterable[Label],
+        y: Iterable[Label],
         *,
         lang: str | Iterable[str] | None = None,
         progress: Progress = lambda share, text: None,
     ) -> Self:
-        """Learn from texts with a label each, or a collection of labels each.
+        """Learn from texts with a label each (str, int or bool), or a collection of str each.
 
         Texts without a known word are left out. ``lang`` is one language or one for each text, here
-        and below; if it is left out it is found, with a warning of doubts.
+        and below; if it is named nowhere it is found, with a warning of doubts.
         """
-        from threadpoolctl import threadpool_limits
-
         given = read_texts(texts)
-        all_labels = read_labels(labels, len(given))
-        progress(0.0, "encoding")
-        words = WordCount()
-        x = np.empty((len(given), self.encoder.dim), dtype=np.float32)
-        empty = np.empty(len(given), dtype=np.bool_)
-        length = np.empty(len(given), dtype=np.int64)
-        found = self.encoder.found(given, read_languages(lang, len(given)), doubts=words.doubts)
-        for code, which in by_language(given, found, self.encoder.language):
-            some = [given[i] for i in which]
-            x[which], coverage = self.encoder.encode_covered(some, lang=code)
-            empty[which], length[which] = coverage.zero_rows, coverage.tokens
-            words.add(code, coverage, some)
-        known = np.flatnonzero(~empty)
-        if not len(known):
-            raise InputError(
-                f"none of {len(given):,} texts has a known word: is the language right?"
-            )
-        x = x[known] if len(known) < len(x) else x
-        targets = read_targets([all_labels[i] for i in known])
-        if targets.multi_label and self.unsure is not None:
-            raise InputError(_ONE_LABEL)
-        moments = Moments(self.encoder.dim)
-        for start in range(0, len(x), _BLOCK):
-            moments.add(x[start : start + _BLOCK])
-        spread = moments.std.astype(np.float32)
-        rows = Examples(x, targets.y, len(targets.classes), self.class_weight == "balanced")
-        rng = np.random.default_rng(self.seed)
-        # One thread: these products are small, and on a busy machine threads that wait for each
-        # other in every one of them made a fit five times as slow.
-        with threadpool_limits(1):
-            linear, trial, held, decisions = learn(self.encoder, rows, spread, rng, progress)
-            progress(0.9, "calibrating other languages")
-            held_out = HeldOut(decisions, rows.y[held], length[known[held]])
-            calibrated = calibrations(self.encoder, linear, held_out, words.languages, rng)
-        progress(1.0, "done")
-        self._fitted = Fitted(
-            classes=targets.classes,
-            multi_label=targets.multi_label,
-            weights=linear.weights,
-            bias=linear.bias,
-            prior=rows.prior(),
-            centre=moments.mean.astype(np.float32),
-            spread=spread,
-            adapted={},
-            calibrated=calibrated,
-            chosen=Chosen(
-                method=rows.method,
-                penalty=trial.penalty,
-                powers=trial.candidate.powers,
-                scaling=trial.candidate.scaling,
-                columns=len(trial.candidate.columns),
-                measure=rows.measure,
-                score=trial.score,
-                rows=len(x),
-                empty=len(given) - len(x),
-            ),
+        labels = read_labels(y, len(given))
+        self._check_options(isinstance(labels[0], tuple))
+        encoder, words = opened(self.encoder), WordCount()
+        langs = read_languages(self._named_or_own(lang), len(given))
+        balanced = self.class_weight == "balanced"
+        self._fitted = fit_classifier(
+            encoder, given, labels, langs, balanced, self.seed, words, progress
         )
+        self.encoder_ = encoder
         self._warn(words)
         return self
 
@@ -231,10 +179,10 @@ class TransferClassifier:
         if lang is not None and not isinstance(lang, str):
             raise InputError("adapt one language at a time: lang is one code.")
         given = read_texts(texts)
-        code = self.encoder.language(lang)
-        moments = Moments(self.encoder.dim)
+        code = self.encoder_.language(lang or self.lang)
+        moments = Moments(self.encoder_.dim)
         for start in range(0, len(given), _BLOCK):
-            rows, coverage = self.encoder.encode_covered(given[start : start + _BLOCK], lang=code)
+            rows, coverage = self.encoder_.encode_covered(given[start : start + _BLOCK], lang=code)
             moments.add(rows[~coverage.zero_rows])
         if not moments.count:
             raise InputError(
@@ -244,27 +192,53 @@ class TransferClassifier:
         self._fitted = dataclasses.replace(fitted, adapted=adapted)
         return self
 
-    def decision(
-        self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
+    def decision_function(
+        self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
     ) -> Floats:
-        """Return how much speaks for each class, (n, n_classes): calibrated log odds."""
-        found = [decisions for decisions, _ in self._decisions(texts, lang, WordCount())]
-        return np.concatenate([np.empty((0, len(self.classes)), np.float32), *found])
+        """Return how much speaks for each class, (n, n_classes): calibrated log odds.
+
+        Of two classes, how much more speaks for the second, (n,), as scikit-learn has it.
+        """
+        found = self._all_decisions(texts, lang)
+        if len(self.fitted.classes) == 2 and not self.multi_label:
+            found = found[:, 1] - found[:, 0]
+        return found[0] if isinstance(texts, str) else found
 
     def predict_proba(
-        self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
+        self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
     ) -> Floats:
         """Return the probability of each class, or of each label by itself, (n, n_classes)."""
-        return probabilities(self.decision(texts, lang=lang), self.multi_label)
+        found = probabilities(self._all_decisions(texts, lang), self.multi_label)
+        return found[0] if isinstance(texts, str) else found
 
     def predict(
-        self, texts: Iterable[str | None], *, lang: str | Iterable[str] | None = None
-    ) -> list[str | None] | list[tuple[str, ...]]:
-        """Return a label for each text, None where unsure; tuples if rows have several."""
+        self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
+    ) -> Any:
+        """Return a label for each text, (n,), or the label of one `str`.
+
+        They are of the type they had in training. With a threshold `unsure` the array is of
+        Python's objects, and has None below it. If texts have several labels, it is a list of
+        tuples.
+        """
         words = WordCount()
-        labels = self.classify(texts, lang=lang, words=words).labels
+        given = [texts] if isinstance(texts, str) else texts
+        labels = self.classify(given, lang=lang, words=words).labels
         self._warn(words)
-        return labels
+        if isinstance(texts, str):
+            return labels[0]
+        if self.multi_label:
+            return labels
+        return np.array(labels, dtype=object if self.unsure is not None else self.classes_.dtype)
+
+    def score(
+        self,
+        texts: Iterable[str | None],
+        y: Iterable[Label],
+        *,
+        lang: str | Iterable[str] | None = None,
+    ) -> float:
+        """Return the share of texts whose label is right; if unsure, it is not."""
+        return self.evaluate(texts, y, lang=lang).accuracy
 
     def classify(
         self,
@@ -277,12 +251,13 @@ class TransferClassifier:
 
         Known and unknown words are counted in ``words``, instead of `predict`'s warning.
         """
+        self._check_options(self.multi_label)
         labels: list[Any] = []
         sure: list[Any] = []
         empty = [np.zeros(0, dtype=bool)]
         counted = WordCount() if words is None else words
-        for decisions, without in self._decisions(texts, lang, counted):
-            p = probabilities(decisions, self.multi_label)
+        for some, without in self._decisions(texts, lang, counted):
+            p = probabilities(some, self.multi_label)
             named, likely = self._named(p)
             labels += named
             sure += likely
@@ -290,16 +265,20 @@ class TransferClassifier:
         return Predictions(labels, sure, np.concatenate(empty))
 
     def explain(
-        self, text: str, *, lang: str | None = None, label: str | None = None
+        self, text: str, *, lang: str | None = None, label: Name | None = None
     ) -> Explanation:
         """Divide the decision about one text among its words.
 
         The label is the class to explain; None takes the one that is predicted. If texts may have
-        several labels it must be given, and is explained against a class "not it".
+        several labels it must be given, and is explained against a class "not it". The explanation
+        names classes by strings, whatever they are.
         """
-        ((code, _),) = by_language([text], self.encoder.found([text], lang), self.encoder.language)
-        classes, (weights, bias) = self.classes, self.weights_for(code)
-        if self.encoder.coverage([text], lang=code).zero_rows[0]:
+        encoder, classes = self.encoder_, tuple(map(str, self.fitted.classes))
+        label = None if label is None else str(label)
+        found = encoder.found([text], self._named_or_own(lang))
+        ((code, _),) = by_language([text], found, encoder.language)
+        weights, bias = self.weights_for(code)
+        if encoder.coverage([text], lang=code).zero_rows[0]:
             # As in a prediction: without a known word only the shares of the classes speak.
             bias = self.fitted.prior
         if self.multi_label:
@@ -311,90 +290,88 @@ class TransferClassifier:
             k = position(label, classes)
             weights, bias = (np.stack([of[k], np.zeros_like(of[k])]) for of in (weights, bias))
             classes = (label, f"not {label}")
-        return explain(self.encoder, weights, bias, classes, text, lang=code, label=label)
+        return explain(encoder, weights, bias, classes, text, lang=code, label=label)
 
     def evaluate(
         self,
         texts: Iterable[str | None],
-        labels: Iterable[Label],
+        y: Iterable[Label],
         *,
         lang: str | Iterable[str] | None = None,
     ) -> Evaluation:
-        """Compare predictions with labels; one that was not in training counts as wrong."""
-        given = read_texts(texts)
-        gold = read_labels(labels, len(given))
-        if isinstance(gold[0], str) == self.multi_label:
-            kind = "a list of labels" if self.multi_label else "one label, a str,"
+        """Compare predictions with labels; one that was not in training counts as wrong.
+
+        Strings, as files have them, may stand for the int or bool that they spell.
+        """
+        given, classes = read_texts(texts), self.fitted.classes
+        gold: list[Any] = read_labels(y, len(given))
+        kind = tuple if self.multi_label else type(classes[0])
+        if not isinstance(gold[0], (kind,) if self.multi_label else (kind, str)):
+            trained = "a list of labels" if self.multi_label else f"one label, a {kind.__name__},"
             raise InputError(
-                f"this classifier was trained with {kind} for each row; give the same."
+                f"this classifier was trained with {trained} for each row; give the same."
             )
+        if not isinstance(gold[0], kind):
+            meant = {str(name): name for name in classes}
+            gold = [meant.get(label, label) for label in gold]
         words = WordCount()
         found = self.classify(given, lang=lang, words=words)
         self._warn(words)
-        return evaluation(self.classes, gold, found.labels, found.empty, words)
+        return evaluation(classes, gold, found.labels, found.empty, words)
 
     def save(self, folder: str | Path) -> None:
         """Write the classifier with its encoder as one folder, whole or not at all."""
         options = storage.Options(self.class_weight, self.unsure, self.seed)
-        storage.save(folder, self.encoder, self.fitted, options)
+        storage.save(folder, self.encoder_, self.fitted, options)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
         """Open what `save` wrote."""
         encoder, fitted, options = storage.load(folder)
         loaded = cls(encoder, **dataclasses.asdict(options))
-        loaded._fitted = fitted
+        loaded.encoder_, loaded._fitted = encoder, fitted
         return loaded
+
+    def _check_options(self, multi_label: bool = False) -> None:
+        if self.class_weight not in (None, "balanced"):
+            raise InputError(f"class_weight is 'balanced' or None, not {self.class_weight!r}.")
+        if self.lang is not None and not isinstance(self.lang, str):
+            raise InputError("lang of the classifier is one code; give fit one for each text.")
+        if self.unsure is None:
+            return
+        if multi_label:
+            raise InputError("unsure is for one label a row: leave it out.")
+        if not isinstance(self.unsure, float | int) or not 0 < self.unsure <= 1:
+            raise InputError(f"unsure is a probability above 0 and up to 1, not {self.unsure!r}.")
+
+    def _named_or_own(self, lang: Any) -> Any:
+        return self.lang if lang is None else lang
+
+    def _all_decisions(
+        self, texts: str | Iterable[str | None], lang: str | Iterable[str] | None
+    ) -> Floats:
+        given = [texts] if isinstance(texts, str) else texts
+        found = [some for some, _ in self._decisions(given, lang, WordCount())]
+        return np.concatenate([np.empty((0, len(self.fitted.classes)), np.float32), *found])
 
     def _decisions(
         self, texts: Iterable[str | None], lang: str | Iterable[str] | None, words: WordCount
     ) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
-        """Yield decisions, (n, n_classes), and which texts have no known word, block by block."""
-        fitted = self.fitted
-        given = read_texts(texts)
-        langs = read_languages(lang, len(given))
-        size = max(1, min(LONG_CHUNK, _LARGEST // len(fitted.classes)))
-        deciding: dict[str, tuple[PowerMeanEncoder, Floats]] = {}
-        for start in range(0, len(given), size):
-            block = given[start : start + size]
-            decisions = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
-            empty = np.empty(len(block), dtype=np.bool_)
-            codes = langs[start : start + size] if isinstance(langs, list) else langs
-            found = self.encoder.found(block, codes, doubts=words.doubts)
-            for code, which in by_language(block, found, self.encoder.language):
-                if code not in deciding:
-                    deciding[code] = self._deciding(code)
-                encoder, bias = deciding[code]
-                some = block if len(which) == len(block) else [block[i] for i in which]
-                rows, coverage = encoder.encode_covered(some, lang=code)
-                decisions[which], empty[which] = rows + bias, coverage.zero_rows
-                words.add(code, coverage, some)
-            decisions[empty] = fitted.prior
-            yield decisions, empty
-
-    def _deciding(self, lang: str) -> tuple[PowerMeanEncoder, Floats]:
-        """Return an encoder whose rows are decisions without their bias, and the bias.
-
-        The weights are its last map, or its only one, if folding the others in is less work.
-        """
-        encoder, (weights, bias) = self.encoder, self.weights_for(lang)
-        maps = encoder.alignment.factors(lang) if encoder.alignment else ()
-        if encoder.alignment and (encoder.alignment.kept or len(weights) <= encoder.dim):
-            weights, maps = encoder.alignment.fold(weights, lang), ()
-        decisions = LanguageMap((*maps, np.ascontiguousarray(weights.T)), "a classifier's weights")
-        return encoder.replace(alignment=Alignment(lang, {lang: decisions})), bias
+        learned, given = self.fitted, read_texts(texts)
+        langs = read_languages(self._named_or_own(lang), len(given))
+        return decisions(self.encoder_, learned, given, langs, words)
 
     def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
         """Return the labels of probabilities, and the probabilities of these labels."""
         if self.multi_label:
             rows = [np.flatnonzero(row >= 0.5) for row in p]
-            labels = [tuple(self.classes[k] for k in row) for row in rows]
+            labels = [tuple(self.fitted.classes[k] for k in row) for row in rows]
             return labels, [tuple(p[i, row].tolist()) for i, row in enumerate(rows)]
         largest = p.max(axis=1)
-        named = np.array(self.classes, dtype=object)[p.argmax(axis=1)]
+        named = self.classes_.astype(object)[p.argmax(axis=1)]
         named[~(largest >= (self.unsure or 0.0))] = None
         return named.tolist(), largest.tolist()
 
     def _warn(self, words: WordCount) -> None:
-        for warning in words.warnings(self.encoder):
+        for warning in words.warnings(self.encoder_):
             warnings.warn(warning, stacklevel=3)

@@ -1,15 +1,15 @@
 """Labels, texts and languages as people have them, and labels as numbers.
 
-A row has one label (a `str`) or any number of them (a collection of `str`). Classes are sorted,
-so the same labels in another order make the same classifier.
+A row has one label (a `str`, an `int` or a `bool`) or any number of them (a collection of `str`).
+Classes are sorted, so the same labels in another order make the same classifier.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from pmeans.errors import InputError
 from pmeans.sentence_encoder import check_sentences
 from pmeans.types import Array
 
-Label = str | Collection[str]
+Name = str | int | bool
+"""Of a class."""
+
+Label = Name | Collection[str]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Targets:
         y: The class of each row, (n,) int64; or which labels it has, (n, n_classes) bool.
     """
 
-    classes: tuple[str, ...]
+    classes: tuple[Name, ...]
     y: Array
 
     @property
@@ -38,10 +41,10 @@ class Targets:
         return self.y.ndim == 2
 
 
-def read_targets(given: Sequence[str | tuple[str, ...]]) -> Targets:
+def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
     """Turn checked labels into numbers, or say why they cannot be learned."""
-    multi_label = not isinstance(given[0], str)
-    rows = [(label,) if isinstance(label, str) else label for label in given]
+    multi_label = isinstance(given[0], tuple)
+    rows = [label if isinstance(label, tuple) else (label,) for label in given]
     classes = tuple(sorted({label for row in rows for label in row}))
     if len(classes) < 2 and not (multi_label and classes and not all(rows)):
         found = f"only the label {classes[0]!r}" if classes else "no label at all"
@@ -49,7 +52,7 @@ def read_targets(given: Sequence[str | tuple[str, ...]]) -> Targets:
             f"{len(given):,} training rows have {found}: a classifier needs at least two classes. "
             "Is this the right column?"
         )
-    _warn_alike(classes)
+    _warn_alike([name for name in classes if isinstance(name, str)])
     number = {name: i for i, name in enumerate(classes)}
     if not multi_label:
         return Targets(classes, np.array([number[row[0]] for row in rows], dtype=np.int64))
@@ -76,46 +79,65 @@ def _warn_alike(classes: Sequence[str]) -> None:
             )
 
 
-def read_labels(labels: Iterable[Label], n_rows: int) -> list[str] | list[tuple[str, ...]]:
+def read_labels(labels: Iterable[Label], n_rows: int) -> list[Name] | list[tuple[str, ...]]:
     """Check labels against the number of texts; those of a row come sorted, each once."""
     if isinstance(labels, str):
         raise InputError("expected a label for each text, got one str: put it into a list.")
-    given = list(labels)
+    if getattr(labels, "ndim", 1) != 1:
+        raise InputError(
+            f"expected a label for each text, got a table: {type(labels).__name__}. Give one "
+            "column of it; or, if texts have several labels, a list of names for each text."
+        )
+    given: list[Any] = [x.item() if isinstance(x, np.generic) else x for x in labels]
     if len(given) != n_rows:
         raise InputError(f"{n_rows:,} texts and {len(given):,} labels: each text needs its label.")
     if not given:
         raise InputError("no rows: give at least one text for each class.")
-    single = isinstance(given[0], str)
+    kind = _kind(given[0], 0)
     for i, label in enumerate(given):
-        if isinstance(label, str) != single:
+        if _kind(label, i) is not kind:
             raise InputError(
                 f"row {i} has the label {label!r}, row 0 has {given[0]!r}: give every row one "
-                "str, or every row a list of them."
+                "str, or int, or bool, or every row a list of str."
             )
-        if not single and not _are_strings(label):
-            raise InputError(f"row {i}: the label {label!r} is no str and no collection of str.")
-    return [str(label) if single else tuple(sorted(set(label))) for label in given]  # type: ignore[return-value]
+    if kind is tuple:
+        return [tuple(sorted(set(label))) for label in given]
+    return list(map(kind, given))
 
 
-def _are_strings(label: object) -> bool:
-    return isinstance(label, Collection) and all(isinstance(each, str) for each in label)
+def _kind(label: object, row: int) -> type:
+    """Return what a label is: bool, int, str, or tuple for several of them."""
+    for kind in (str, bool, int):  # True is an int to Python, but not to us
+        if isinstance(label, kind):
+            return kind
+    if not isinstance(label, Collection) or not all(isinstance(each, str) for each in label):
+        raise InputError(
+            f"row {row}: the label {label!r} is no str, int or bool, and no collection of str."
+        )
+    return tuple
 
 
 def read_texts(texts: Iterable[object]) -> list[str]:
-    """Return texts as strings; None and NaN, as tables have them in empty cells, are empty."""
+    """Return texts as strings; what tables have in empty cells (None, NaN, NA) is empty."""
     check_sentences(texts)
-    given = list(texts)
+    if getattr(texts, "ndim", 1) != 1:
+        raise InputError("expected a text for each row, got a table: pass its column of texts.")
+    given: list[Any] = texts.tolist() if isinstance(texts, np.ndarray) else list(texts)
     if set(map(type, given)) <= {str}:
-        return given  # type: ignore[return-value]
+        return given
     found = []
     for i, text in enumerate(given):
-        if text is None or (isinstance(text, float) and math.isnan(text)):
+        if isinstance(text, str):
+            found.append(str(text))
+        elif text is None or type(text).__name__ == "NAType" or _is_nan(text):  # pandas has both
             found.append("")
-        elif isinstance(text, str):
-            found.append(text)
         else:
             raise InputError(f"text {i} is {type(text).__name__}, not a str: {text!r:.40}.")
     return found
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[str] | None:

@@ -15,6 +15,7 @@ from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.identifier import DoubtfulLanguageWarning, Doubts
 from pmeans.spaces.space import ANY_LANGUAGE
+from pmeans.transfer.labels import Name
 from pmeans.types import Array, Ints
 
 UNSURE = "(unsure)"
@@ -107,7 +108,7 @@ def _says_something(character: str) -> bool:
 class ClassScore:
     """Precision, recall and F1 of one label, and how many rows have it."""
 
-    label: str
+    label: Name
     precision: float
     recall: float
     f1: float
@@ -142,9 +143,9 @@ class Evaluation:
     macro_f1: float
     by_class: tuple[ClassScore, ...]
     confusion: Ints | None
-    confusion_rows: tuple[str, ...]
-    confusion_columns: tuple[str, ...]
-    unseen: Mapping[str, int]
+    confusion_rows: tuple[Name, ...]
+    confusion_columns: tuple[Name, ...]
+    unseen: Mapping[Name, int]
     unsure: float
     empty: float
     words: WordCount
@@ -160,16 +161,16 @@ class Evaluation:
 
 
 def evaluation(
-    classes: tuple[str, ...],
-    gold: Sequence[str] | Sequence[tuple[str, ...]],
-    predicted: Sequence[str | None] | Sequence[tuple[str, ...]],
+    classes: tuple[Name, ...],
+    gold: Sequence[Name] | Sequence[tuple[str, ...]],
+    predicted: Sequence[Name | None] | Sequence[tuple[str, ...]],
     empty: Array,
     words: WordCount,
 ) -> Evaluation:
     """Score predictions against labels."""
-    multi_label = not isinstance(gold[0], str)
-    sets = [({g} if isinstance(g, str) else set(g)) for g in gold]
-    guesses = [(set() if p is None else {p} if isinstance(p, str) else set(p)) for p in predicted]
+    multi_label = isinstance(gold[0], tuple)
+    sets = [_names(label) for label in gold]
+    guesses = [_names(label) for label in predicted]
     unseen = Counter(label for row in sets for label in sorted(row - set(classes)))
     labels = (*classes, *sorted(unseen))
     right = np.array([a == b for a, b in zip(sets, guesses, strict=True)])
@@ -192,8 +193,13 @@ def evaluation(
     )
 
 
+def _names(label: Name | tuple[str, ...] | None) -> set[Name]:
+    """Return the labels of a row, however many it has."""
+    return set() if label is None else set(label) if isinstance(label, tuple) else {label}
+
+
 def _by_class(
-    labels: Sequence[str], sets: Sequence[set[str]], guesses: Sequence[set[str]]
+    labels: Sequence[Name], sets: Sequence[set[Name]], guesses: Sequence[set[Name]]
 ) -> tuple[ClassScore, ...]:
     true = Counter(label for row in sets for label in row)
     guessed = Counter(label for row in guesses for label in row)
@@ -211,7 +217,7 @@ def _by_class(
 
 
 def _confusion(
-    labels: Sequence[str], classes: Sequence[str], gold: Sequence[Any], predicted: Sequence[Any]
+    labels: Sequence[Name], classes: Sequence[Name], gold: Sequence[Any], predicted: Sequence[Any]
 ) -> Ints:
     row = {label: i for i, label in enumerate(labels)}
     column = {label: i for i, label in enumerate([*classes, None])}

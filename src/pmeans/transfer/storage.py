@@ -26,6 +26,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
+from pmeans.transfer.labels import Name
 from pmeans.transfer.linear import Calibration, Linear, Method
 from pmeans.types import Floats
 from pmeans.znorm import Statistics, ZNorm
@@ -85,7 +86,7 @@ class Fitted:
         chosen: What cross-validation chose.
     """
 
-    classes: tuple[str, ...]
+    classes: tuple[Name, ...]
     multi_label: bool
     weights: Floats
     bias: Floats
@@ -121,7 +122,7 @@ class _Names:
     """What ``classifier.json`` holds."""
 
     version: int
-    classes: tuple[str, ...]
+    classes: tuple[Name, ...]
     multi_label: bool
     options: Options
     chosen: Chosen
@@ -160,7 +161,8 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         raise FormatError(f"{path}: damaged: {error}") from error
     if names.version != _VERSION:
         raise FormatError(f"{path}: version {names.version}; this pmeans reads {_VERSION}.")
-    if len(set(names.classes)) < len(names.classes) or len(names.classes) < 1:
+    kinds = set(map(type, names.classes))
+    if len(set(names.classes)) < len(names.classes) or len(kinds) != 1:
         raise FormatError(f"{path}: damaged: its classes are {list(names.classes)!r:.60}.")
     encoder = models.load(folder / _ENCODER)
     arrays, _ = map_tensors(folder / _ARRAYS)

@@ -103,7 +103,7 @@ def test_labels_of_parquet_may_be_numbers(run, files):
     columns = {"text": texts, "label": [int(label == "pos") for label in labels]}
     pq.write_table(pa.table(columns), "n.parquet")
     assert run("fit n.parquet --lang en --model enc --out made").exit_code == 0
-    assert TransferClassifier.load("made").classes == ("0", "1")
+    assert TransferClassifier.load("made").classes_.tolist() == ["0", "1"]
 
 
 def test_rows_of_mixed_languages_are_told_apart_by_a_column(run, files):
@@ -157,7 +157,7 @@ def test_an_unreadable_row_has_no_language(run, files):
 def test_fit_and_evaluate_find_languages(run, files):
     with open("both.csv", "w") as both:
         both.write((files / "en.csv").read_text() + (files / "de.csv").read_text()[14:])
-    pmeans.save(TransferClassifier.load("finding").encoder, "found")
+    pmeans.save(TransferClassifier.load("finding").encoder_, "found")
     assert run("fit both.csv --model found --out made").exit_code == 0
     result = run("evaluate made both.csv --json")
     assert json.loads(result.stdout)["accuracy"] == 1

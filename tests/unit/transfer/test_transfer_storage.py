@@ -27,9 +27,9 @@ def test_a_saved_classifier_comes_back_the_same(encoder, tmp_path):
     classifier.save(tmp_path / "it")
     again = TransferClassifier.load(tmp_path / "it")
     np.testing.assert_array_equal(
-        again.decision(texts, lang="de"), classifier.decision(texts, lang="de")
+        again.decision_function(texts, lang="de"), classifier.decision_function(texts, lang="de")
     )
-    assert (again.chosen, again.classes) == (classifier.chosen, classifier.classes)
+    assert (again.chosen, again.fitted.classes) == (classifier.chosen, ("neg", "pos"))
     assert (again.unsure, again.class_weight, again.seed) == (0.6, "balanced", 3)
 
 

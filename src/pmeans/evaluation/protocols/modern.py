@@ -118,7 +118,7 @@ def _transfer(job: Job, view: View, part: TaskPart, rows: Array) -> tuple[Predic
         warnings.simplefilter("ignore", UnknownWordsWarning)
         labels = [dataset.classes[label] for label in train.labels[rows]]
         classifier.fit([train.sentences[i] for i in rows], labels, lang=job.train_lang)
-    numbers = np.array([dataset.classes.index(name) for name in classifier.classes])
+    numbers = np.array([dataset.classes.index(name) for name in classifier.classes_])
 
     def predict(lang: str, split: Split) -> tuple[Array, dict[str, float]]:
         _, others, test_part, test = split

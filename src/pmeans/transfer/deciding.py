@@ -1,0 +1,67 @@
+"""Decisions about texts, block by block, without their rows.
+
+The map of a language is folded into the weights, so that a prediction needs no mapped rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from pmeans.align import Alignment, LanguageMap
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.sentence_encoder import LONG_CHUNK, by_language
+from pmeans.transfer.scores import WordCount
+from pmeans.transfer.storage import Fitted
+from pmeans.types import Floats
+
+_LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows
+
+
+def decisions(
+    encoder: PowerMeanEncoder,
+    fitted: Fitted,
+    texts: list[str],
+    langs: str | list[str] | None,
+    words: WordCount,
+) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
+    """Yield decisions, (n, n_classes), and which texts have no known word, block by block.
+
+    Known and unknown words are counted in ``words``.
+    """
+    size = max(1, min(LONG_CHUNK, _LARGEST // len(fitted.classes)))
+    deciding: dict[str, tuple[PowerMeanEncoder, Floats]] = {}
+    for start in range(0, len(texts), size):
+        block = texts[start : start + size]
+        decided = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
+        empty = np.empty(len(block), dtype=np.bool_)
+        codes = langs[start : start + size] if isinstance(langs, list) else langs
+        found = encoder.found(block, codes, doubts=words.doubts)
+        for code, which in by_language(block, found, encoder.language):
+            if code not in deciding:
+                deciding[code] = _deciding(encoder, fitted, code)
+            of_language, bias = deciding[code]
+            some = block if len(which) == len(block) else [block[i] for i in which]
+            rows, coverage = of_language.encode_covered(some, lang=code)
+            decided[which], empty[which] = rows + bias, coverage.zero_rows
+            words.add(code, coverage, some)
+        decided[empty] = fitted.prior
+        yield decided, empty
+
+
+def _deciding(
+    encoder: PowerMeanEncoder, fitted: Fitted, lang: str
+) -> tuple[PowerMeanEncoder, Floats]:
+    """Return an encoder whose rows are decisions without their bias, and the bias.
+
+    The weights are its last map, or its only one, if folding the others in is less work.
+    """
+    linear = fitted.linear_for(lang)
+    weights = linear.weights
+    maps = encoder.alignment.factors(lang) if encoder.alignment else ()
+    if encoder.alignment and (encoder.alignment.kept or len(weights) <= encoder.dim):
+        weights, maps = encoder.alignment.fold(weights, lang), ()
+    last = LanguageMap((*maps, np.ascontiguousarray(weights.T)), "a classifier's weights")
+    return encoder.replace(alignment=Alignment(lang, {lang: last})), linear.bias
