@@ -12,6 +12,7 @@ from pmeans._version import __version__
 if typing.TYPE_CHECKING:
     from pmeans.encoder import PowerMeanEncoder
     from pmeans.errors import PmeansError
+    from pmeans.estimators import MapTransformer, PowerMeanVectorizer, ZNormTransformer
     from pmeans.models import load, save
     from pmeans.recipe import Part, Recipe
     from pmeans.spaces.readers import read_space
@@ -20,12 +21,15 @@ if typing.TYPE_CHECKING:
     from pmeans.transfer import TransferClassifier
 
 __all__ = [
+    "MapTransformer",
     "Part",
     "PmeansError",
     "PowerMeanEncoder",
+    "PowerMeanVectorizer",
     "Recipe",
     "TransferClassifier",
     "WordSpace",
+    "ZNormTransformer",
     "__version__",
     "load",
     "open_space",
@@ -34,12 +38,15 @@ __all__ = [
     "save_space",
 ]
 _HOMES = {
+    "MapTransformer": "pmeans.estimators",
     "Part": "pmeans.recipe",
     "PmeansError": "pmeans.errors",
     "PowerMeanEncoder": "pmeans.encoder",
+    "PowerMeanVectorizer": "pmeans.estimators",
     "Recipe": "pmeans.recipe",
     "TransferClassifier": "pmeans.transfer",
     "WordSpace": "pmeans.spaces.space",
+    "ZNormTransformer": "pmeans.estimators",
     "load": "pmeans.models",
     "open_space": "pmeans.spaces.store",
     "read_space": "pmeans.spaces.readers",

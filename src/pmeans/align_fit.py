@@ -68,15 +68,17 @@ class Products:
     Sums of several texts may be added up: a choice of texts needs no second pass.
     """
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, pivot_dim: int | None = None) -> None:
+        """Begin with no pairs; ``pivot_dim`` is ``dim`` unless it is given."""
+        pivot_dim = pivot_dim or dim
         self.count = 0
         self.xx: Doubles = np.zeros((dim, dim))
-        self.xy: Doubles = np.zeros((dim, dim))
-        self.yy: Doubles = np.zeros((dim, dim))
+        self.xy: Doubles = np.zeros((dim, pivot_dim))
+        self.yy: Doubles = np.zeros((pivot_dim, pivot_dim))
 
     def add(self, x: Floats, y: Floats) -> None:
-        """Take in the rows of both sides, (n, dim); a pair with a zero row is left out."""
-        if x.shape != y.shape:
+        """Take in rows, (n, dim) and (n, pivot_dim); a pair with a zero row is left out."""
+        if (*x.shape, len(y), *y.shape[1:]) != (len(x), len(self.xx), len(x), len(self.yy)):
             raise InputError(f"the two sides of the pairs differ: {x.shape} and {y.shape}.")
         known = x.any(axis=1) & y.any(axis=1)
         left, right = x[known].astype(np.float64), y[known].astype(np.float64)
@@ -96,7 +98,7 @@ class Products:
 
 
 def to_pivot(sums: Products, fit: Fit) -> tuple[Floats, ...]:
-    """Return the map from x to y: one matrix (dim, dim), or two factors of the fit's rank."""
+    """Return the map from x to y: a matrix (dim, pivot_dim), or two factors of the fit's rank."""
     sums.check()
     left, right = _SOLVERS[fit.method](sums, fit)
     factors = (left @ right,) if fit.rank is None else (left, right)
@@ -143,10 +145,9 @@ def to_canonical(sums: Products, pivot: Floats, penalty: float) -> Floats:
 
 
 def _ridge(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
-    dim = len(sums.xx)
-    solved: Array = np.linalg.solve(sums.xx + fit.penalty * np.eye(dim), sums.xy)
+    solved: Array = np.linalg.solve(sums.xx + fit.penalty * np.eye(len(sums.xx)), sums.xy)
     if fit.rank is None:
-        return solved, np.eye(dim)
+        return solved, np.eye(len(sums.yy))
     # Reduced-rank regression: keep the directions of Y that the fit explains most of.
     _, directions = np.linalg.eigh(sums.xy.T @ solved)
     kept = directions[:, ::-1][:, : fit.rank]
@@ -156,12 +157,12 @@ def _ridge(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
 def _cca(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
     whiten, _ = _roots(sums.xx, fit.penalty)
     whiten_y, colour_y = _roots(sums.yy, fit.penalty)
-    u, _, vt = np.linalg.svd(whiten @ sums.xy @ whiten_y)
+    u, _, vt = np.linalg.svd(whiten @ sums.xy @ whiten_y, full_matrices=False)
     return whiten @ u[:, : fit.rank], vt[: fit.rank] @ colour_y
 
 
 def _procrustes(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
-    u, _, vt = np.linalg.svd(sums.xy)
+    u, _, vt = np.linalg.svd(sums.xy, full_matrices=False)
     return u[:, : fit.rank], vt[: fit.rank]
 
 

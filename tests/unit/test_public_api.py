@@ -3,8 +3,9 @@ import types
 import pmeans
 
 NAMES = {
-    "Part", "PmeansError", "PowerMeanEncoder", "Recipe", "TransferClassifier", "WordSpace",
-    "__version__", "load", "open_space", "read_space", "save", "save_space",
+    "MapTransformer", "Part", "PmeansError", "PowerMeanEncoder", "PowerMeanVectorizer", "Recipe",
+    "TransferClassifier", "WordSpace", "ZNormTransformer", "__version__",
+    "load", "open_space", "read_space", "save", "save_space",
 }  # fmt: skip
 
 

@@ -79,10 +79,12 @@ def _warn_alike(classes: Sequence[str]) -> None:
             )
 
 
-def read_labels(labels: Iterable[Label], n_rows: int) -> list[Name] | list[tuple[str, ...]]:
+def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | list[tuple[str, ...]]:
     """Check labels against the number of texts; those of a row come sorted, each once."""
     if isinstance(labels, str):
         raise InputError("expected a label for each text, got one str: put it into a list.")
+    if labels is None:  # scikit-learn's wording: its pipelines pass None where y is left out
+        raise InputError("a classifier requires y to be passed, but the target y is None.")
     if getattr(labels, "ndim", 1) != 1:
         raise InputError(
             f"expected a label for each text, got a table: {type(labels).__name__}. Give one "
@@ -112,7 +114,8 @@ def _kind(label: object, row: int) -> type:
             return kind
     if not isinstance(label, Collection) or not all(isinstance(each, str) for each in label):
         raise InputError(
-            f"row {row}: the label {label!r} is no str, int or bool, and no collection of str."
+            f"Unknown label type: row {row} has {label!r}, which is no str, int or bool, and no "
+            "collection of str."
         )
     return tuple
 

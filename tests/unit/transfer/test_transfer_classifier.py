@@ -254,7 +254,7 @@ MISTAKES = {
     "one string": (("good", ["pos"]), {}, "got one str"),
     "a number": (([1, 2], ["pos", "neg"]), {}, "text 0 is int"),
     "mixed labels": ((["good", "bad"], ["pos", ["neg"]]), {}, "row 1 has the label"),
-    "labels of fractions": ((["good", "bad"], [1.5, 2.0]), {}, "label 1.5 is no str, int or bool"),
+    "labels of fractions": ((["good", "bad"], [1.5, 2.0]), {}, "1.5, which is no str, int or bool"),
     "labels of two types": ((["good", "bad"], [1, True]), {}, "row 1 has the label True"),
     "a table of labels": ((["good", "bad"], np.eye(2, dtype=int)), {}, "Give one column"),
     "a table of texts": ((np.array([["good"], ["bad"]]), ["pos", "neg"]), {}, "column of texts"),
