@@ -106,7 +106,7 @@ class TransferClassifier(Estimator):
 
     @property
     def classes_(self) -> Array:
-        """The labels, sorted, (n_classes,): int64, bool, or `str` as Python's objects."""
+        """The labels, sorted, (n_classes,): int64, bool, float64, or `str` as Python's objects."""
         classes = self.fitted.classes
         return np.array(classes, dtype=object if isinstance(classes[0], str) else None)
 

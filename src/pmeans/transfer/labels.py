@@ -1,6 +1,7 @@
 """Labels, texts and languages as people have them, and labels as numbers.
 
-A row has one label (a `str`, an `int` or a `bool`) or any number of them (a collection of `str`).
+A row has one label (a `str`, an `int` or a `bool`, or a whole number that is a `float`, as tables
+with empty cells have them), or any number of them (a collection of `str`).
 Classes are sorted, so the same labels in another order make the same classifier.
 """
 
@@ -17,7 +18,7 @@ from pmeans.errors import InputError
 from pmeans.sentence_encoder import check_sentences
 from pmeans.types import Array
 
-Name = str | int | bool
+Name = str | int | bool | float
 """Of a class."""
 
 Label = Name | Collection[str]
@@ -47,10 +48,10 @@ def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
     rows = [label if isinstance(label, tuple) else (label,) for label in given]
     classes = tuple(sorted({label for row in rows for label in row}))
     if len(classes) < 2 and not (multi_label and classes and not all(rows)):
-        found = f"only the label {classes[0]!r}" if classes else "no label at all"
+        found = f"only one class, {classes[0]!r}" if classes else "no label at all"
         raise InputError(
-            f"{len(given):,} training rows have {found}: a classifier needs at least two classes. "
-            "Is this the right column?"
+            f"{len(given):,} training rows have {found}: a classifier needs at least two. Is this "
+            "the right column?"
         )
     _warn_alike([name for name in classes if isinstance(name, str)])
     number = {name: i for i, name in enumerate(classes)}
@@ -108,14 +109,16 @@ def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | lis
 
 
 def _kind(label: object, row: int) -> type:
-    """Return what a label is: bool, int, str, or tuple for several of them."""
+    """Return what a label is: str, bool, int, float, or tuple for several of them."""
     for kind in (str, bool, int):  # True is an int to Python, but not to us
         if isinstance(label, kind):
             return kind
+    if isinstance(label, float) and label.is_integer():
+        return float
     if not isinstance(label, Collection) or not all(isinstance(each, str) for each in label):
         raise InputError(
-            f"Unknown label type: row {row} has {label!r}, which is no str, int or bool, and no "
-            "collection of str."
+            f"Unknown label type: row {row} has {label!r}, which is no str, int or bool, no whole "
+            "number, and no collection of str."
         )
     return tuple
 

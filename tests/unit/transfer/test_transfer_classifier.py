@@ -247,7 +247,7 @@ def test_few_unknown_words_are_no_reason_to_warn(fitted):
 
 
 MISTAKES = {
-    "one class": ((["good", "nice"], ["pos", "pos"]), {}, "only the label 'pos'"),
+    "one class": ((["good", "nice"], ["pos", "pos"]), {}, "only one class, 'pos'"),
     "no rows": (([], []), {}, "no rows"),
     "lengths": ((["good", "bad"], ["pos"]), {}, "2 texts and 1 labels"),
     "all empty": ((["", None], ["pos", "neg"]), {}, "none of 2 texts has a known word"),
