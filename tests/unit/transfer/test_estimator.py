@@ -96,10 +96,8 @@ def test_labels_come_back_as_they_were_given(classifier, kind, given, tmp_path):
     found.save(tmp_path / "it")
     for each in (found, TransferClassifier.load(tmp_path / "it")):
         assert each.classes_.tolist() == sorted(set(AS[kind]))
-        assert (
-            each.classes_.dtype
-            == {"str": object, "int": np.int64, "bool": bool, "float": float}[kind]
-        )
+        kinds = {"str": object, "int": np.int64, "bool": bool, "float": float}
+        assert each.classes_.dtype == kinds[kind]
         labels = each.predict(["the good dog", "the bad dog"], lang="en")
         assert labels.dtype == each.classes_.dtype
         assert labels.tolist() == [AS[kind][1], AS[kind][0]]

@@ -58,6 +58,22 @@ def test_fit_then_evaluate_in_another_language(run, files):
     assert "neg\t1.000" in run("evaluate made de.csv --lang de").stdout
 
 
+def test_labels_that_are_numbers_are_written_and_compared_as_text(run, files, encoder):
+    texts, labels = opinions(60, "en")
+    numbers = [int(label == "pos") for label in labels]
+    TransferClassifier(encoder).fit(texts, numbers, lang="en").save("numbers")
+    assert run("predict numbers en.csv --lang en --text text --out out.csv").exit_code == 0
+    predicted = [row["predicted_label"] for row in read_csv("out.csv")]
+    assert set(predicted) == {"0", "1"}
+    assert run("predict numbers out.csv --lang en --out out.parquet").exit_code == 0
+    shown = run("evaluate numbers out.csv --label predicted_label --lang en")
+    assert (shown.exit_code, "\n0\t1.000" in shown.stdout) == (0, True)
+    said = run("explain numbers good --lang en --label 0 --json").stdout
+    assert json.loads(said)["label"] == "0"
+    said = CliRunner().invoke(app, ["classify", "numbers", "bad", "--lang", "en"]).stdout
+    assert said.split("\t")[0] == "0"
+
+
 def test_what_was_chosen_is_said(run, files):
     pmeans.save(make_canonical(rank=1), "canonical")
     said = run("fit en.csv --lang en --model enc --out made").stderr
