@@ -1,7 +1,8 @@
 """Train a classifier in one language, apply it in others.
 
-`classifier` is the whole: it encodes, learns (`selection`, `linear`), predicts, says which words
-decided (`explain`) and is stored (`storage`). `scores` is what an evaluation finds.
+`classifier` is the whole: it encodes and learns (`fitting`, `selection`, `linear`), predicts
+(`deciding`), says which words decided (`explain`) and is stored (`storage`). `estimator` makes it
+one of scikit-learn's, and `scores` is what an evaluation finds.
 """
 
 from pmeans.transfer.classifier import Predictions, TransferClassifier
