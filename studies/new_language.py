@@ -114,7 +114,7 @@ def measured(
         )
     shown = [f"{100 * score:.1f}" for score in found] + ["–"] * (4 - len(found))
     if classifier:
-        classifier.encoder_ = encoder  # rows of English are the same, to the bit
+        classifier._encoder = encoder  # rows of English are the same, to the bit
         test = sets["XNLI-genre"][lang]["test"]
         with warnings.catch_warnings(action="ignore"):  # about unknown words: they are reported
             right = classifier.predict(test.sentences, lang=lang) == test.labels.astype(str)

@@ -117,7 +117,7 @@ def predict(
         in; they and the probabilities are lists if a row may have several labels.
     """
     pyarrow, opened = _pyarrow(batch), open_classifier(classifier)
-    encoder = opened.encoder
+    encoder = opened.encoder_
     code = checked_language(encoder, lang, lang_column)
     fields = Fields(text, lang_column, languages=encoder.languages, on_error=on_error, whole=True)
     done = label_block(opened, _block(batch, fields), code, WordCount())
@@ -129,7 +129,7 @@ def predict(
     for values in columns.values():
         for i in done.skipped:
             values[i] = None
-    kinds = [pyarrow.array(list(opened.classes)).type, pyarrow.float32()]
+    kinds = [pyarrow.array(opened.fitted.classes).type, pyarrow.float32()]
     kinds = [pyarrow.list_(kind) for kind in kinds] if opened.multi_label else kinds
     kinds += [pyarrow.string()] * 2
     columns[ADDED[2]] = list(done.notes)

@@ -147,7 +147,7 @@ def label_block(
 ) -> BlockLabels:
     """Predict the rows of a block; ``lang`` as `checked_language` returns it."""
     texts = [text or "" for text in block.texts]
-    langs = block_languages(block, classifier.encoder, lang, words.doubts)
+    langs = block_languages(block, classifier.encoder_, lang, words.doubts)
     found = classifier.classify(texts, lang=langs, words=words)
     notes = ["unsure" if label is None else "" for label in found.labels]
     for i in np.flatnonzero(found.empty).tolist():
@@ -161,7 +161,7 @@ def label_block(
             for i in np.flatnonzero(which).tolist():
                 notes[i] = "; ".join(filter(None, (notes[i], note)))
     else:
-        only = langs or next(iter(classifier.encoder.languages), None)
+        only = langs or next(iter(classifier.encoder_.languages), None)
         languages = [*only] if isinstance(only, list) else [only] * len(texts)
     skipped = [i for i, text in enumerate(block.texts) if text is None]
     for i in skipped:

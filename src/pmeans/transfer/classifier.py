@@ -62,12 +62,9 @@ class TransferClassifier(Estimator):
 
     It is a scikit-learn estimator, whose ``X`` are texts. A list, a column of a table or an array
     of them gives a row for each, one `str` a single label or row.
-
-    Attributes:
-        encoder_: What turns text into rows, opened by `fit`.
     """
 
-    encoder_: PowerMeanEncoder
+    _encoder: PowerMeanEncoder | None = None
     _fitted: Fitted | None = None
 
     def __init__(
@@ -100,6 +97,13 @@ class TransferClassifier(Estimator):
         if self._fitted is None:
             raise not_fitted()
         return self._fitted
+
+    @property
+    def encoder_(self) -> PowerMeanEncoder:
+        """What turns text into rows, opened by `fit`."""
+        if self._encoder is None:
+            raise not_fitted()
+        return self._encoder
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted is not None
@@ -165,7 +169,7 @@ class TransferClassifier(Estimator):
         self._fitted = fit_classifier(
             encoder, given, labels, langs, balanced, self.seed, words, progress
         )
-        self.encoder_ = encoder
+        self._encoder = encoder
         self._warn(words)
         return self
 
@@ -329,7 +333,7 @@ class TransferClassifier(Estimator):
         """Open what `save` wrote."""
         encoder, fitted, options = storage.load(folder)
         loaded = cls(encoder, **dataclasses.asdict(options))
-        loaded.encoder_, loaded._fitted = encoder, fitted
+        loaded._encoder, loaded._fitted = encoder, fitted
         return loaded
 
     def _check_options(self, multi_label: bool = False) -> None:

@@ -71,6 +71,8 @@ def test_it_is_a_classifier_and_says_whether_it_is_fitted(classifier, fitted):
         check_is_fitted(classifier)
     with pytest.raises(NotFittedError, match="call fit first"):
         classifier.predict(TEXTS)
+    with pytest.raises(NotFittedError, match="call fit first"):
+        classifier.explain("good")
 
 
 def test_an_encoder_may_be_given_by_its_folder(encoder, fitted, tmp_path):
