@@ -97,8 +97,7 @@ class PowerMeanEncoder(SentenceEncoder):
         return f"PowerMeanEncoder({self.name!r}, {self.dim} d, {languages})"
 
     def __sklearn_clone__(self) -> PowerMeanEncoder:
-        # scikit-learn copies parameters for each fit. Nothing changes an encoder: one is enough.
-        return self
+        return self  # scikit-learn copies parameters for each fit; nothing changes an encoder
 
     def replace(self, **changes: Any) -> PowerMeanEncoder:
         """Return an encoder that differs in what it is made of, by the names of `__init__`."""
