@@ -1,7 +1,7 @@
 """Connections that do not wait for ever, and do not keep all that they are sent.
 
-uvicorn waits without end for the head of a request and for its answer to be taken, and stores
-heads of any length. Here each of the two has its seconds, and bytes are counted. The parser is
+uvicorn waits without end for a request to arrive and for its answer to be taken, and stores heads
+of any length. Here each of the two has its seconds, and bytes are counted. The parser is
 always httptools: h11 takes a request that is framed in two ways, by which others are smuggled in.
 """
 
@@ -20,6 +20,7 @@ HEAD = 65_536
 """Bytes of the head of a request, and of what may frame its body beyond the allowed."""
 
 _LATE = b"408 Request Timeout"
+_LARGE = b"413 Content Too Large"
 _LONG = b"431 Request Header Fields Too Large"
 
 
@@ -39,7 +40,7 @@ class LimitedConnection(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for the head of a request."""
+        """Start to wait for a request."""
         super().connection_made(transport)
         # Or the end of each answer would wait for the client to confirm its beginning: 40 ms.
         connected = transport.get_extra_info("socket")
@@ -53,21 +54,27 @@ class LimitedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what has arrived, unless there is too much of it."""
-        if not self._busy() and self._deadline is None:
+        if not self._busy():
             self._expect()
         self._received += len(data)
         super().data_received(data)
         allowed = HEAD
         if self._busy():
-            self._expected()
             allowed += (DRAINED + 1) * self.config.limits.body
         if self._received > allowed:
-            self._refuse(_LONG)
+            self._refuse(_LARGE if self._busy() else _LONG)
+
+    def on_message_complete(self) -> None:
+        """Wait no longer: a request is there."""
+        super().on_message_complete()
+        self._expected()
 
     def on_response_complete(self) -> None:
-        """Give the client its seconds to take the answer."""
+        """Give the client its seconds to take the answer, and to send the rest of the next one."""
         super().on_response_complete()
         self._received = 0
+        if self._busy() and self.cycle.more_body:
+            self._expect()
         if self.transport.get_write_buffer_size():
             self.loop.call_later(self.config.limits.seconds, self._drop, self.cycle)
 
@@ -75,8 +82,9 @@ class LimitedConnection(HttpToolsProtocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _expect(self) -> None:
-        self._received = 0
-        self._deadline = self.loop.call_later(self.config.limits.seconds, self._refuse, _LATE)
+        if self._deadline is None:
+            self._received = 0
+            self._deadline = self.loop.call_later(self.config.limits.seconds, self._refuse, _LATE)
 
     def _expected(self) -> None:
         if self._deadline is not None:
@@ -85,7 +93,8 @@ class LimitedConnection(HttpToolsProtocol):
 
     def _refuse(self, status: bytes) -> None:
         self._deadline = None
-        if self._received and not self._busy() and not self.transport.is_closing():
+        silent = self._busy() and (self.cycle.response_started or not self.cycle.more_body)
+        if self._received and not silent and not self.transport.is_closing():
             head = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
             self.transport.write(head % status)
         self.transport.close()

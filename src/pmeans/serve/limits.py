@@ -6,7 +6,6 @@ refusal names its limit and the value.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ class Limits:
         characters: Characters of all texts of a request.
         requests: Requests that are read, wait or are worked on at the same time.
         connections: Open connections.
-        seconds: For a request to arrive, and again for its answer to be taken.
+        seconds: For a request to arrive, and again for its answer to be taken: `connections` looks.
     """
 
     body: int = 4_000_000
@@ -57,29 +56,22 @@ class Limits:
         return characters
 
     async def read(self, chunks: AsyncIterator[bytes]) -> bytes:
-        """Return the body of a request, or refuse one that is too long or too slow."""
+        """Return the body of a request, or refuse one that is too long."""
         body = bytearray()
-        try:
-            async with asyncio.timeout(self.seconds):
-                async for chunk in chunks:
-                    body += chunk
-                    if len(body) > self.body:
-                        why = f"the body is too long: it has at most {self.body:,} bytes."
-                        raise RefusedError(413, why)
-        except TimeoutError:
-            why = f"the request did not arrive within {self.seconds:g} seconds."
-            raise RefusedError(408, why, {"Connection": "close"}) from None
+        async for chunk in chunks:
+            body += chunk
+            if len(body) > self.body:
+                why = f"the body is too long: it has at most {self.body:,} bytes."
+                raise RefusedError(413, why)
         return bytes(body)
 
     async def drain(self, chunks: AsyncIterator[bytes]) -> None:
         """Drop what is left of a refused body: a client that still sends hears no answer."""
         length = 0
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.seconds):
-                async for chunk in chunks:
-                    length += len(chunk)
-                    if length > DRAINED * self.body:
-                        return
+        async for chunk in chunks:
+            length += len(chunk)
+            if length > DRAINED * self.body:
+                return
 
 
 class Gate:

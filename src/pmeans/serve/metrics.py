@@ -7,6 +7,7 @@ and what a killed worker counted stays counted.
 from __future__ import annotations
 
 import multiprocessing
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -29,11 +30,10 @@ class Metrics:
         spawn = multiprocessing.get_context("spawn")
         self._shared = spawn.RawArray("d", _ROWS * width)
         self._workers = spawn.Value("i", 0)
-        self._row: int | None = None
+        self._first: int | None = None
 
-    @property
     def _table(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The requests (rows, paths, statuses), the histogram, and the three sums."""
+        """Return the requests (rows, paths, statuses), the histogram, and the three sums."""
         table = np.frombuffer(self._shared).reshape(_ROWS, -1)
         end = len(self._paths) * len(STATUSES)
         requests = table[:, :end].reshape(_ROWS, len(self._paths), len(STATUSES))
@@ -42,23 +42,26 @@ class Metrics:
     def count(
         self, path: str, status: int, seconds: float, texts: int = 0, characters: int = 0
     ) -> None:
-        """Count an answered request."""
-        if self._row is None:
+        """Count an answered request: number by number, which costs less than NumPy does."""
+        width = len(self._shared) // _ROWS
+        if self._first is None:
             with self._workers.get_lock():
-                self._row = self._workers.value % _ROWS
+                self._first = self._workers.value % _ROWS * width
                 self._workers.value += 1
-        requests, histogram, sums = self._table
         at = self._paths.index(path if path in self._paths else _OTHER)
-        requests[self._row, at, STATUSES.index(status) if status in STATUSES else -1] += 1
-        histogram[self._row, np.searchsorted(BUCKETS, seconds)] += 1
-        sums[self._row] += (seconds, texts, characters)
+        kind = STATUSES.index(status if status in STATUSES else STATUSES[-1])
+        self._shared[self._first + at * len(STATUSES) + kind] += 1
+        sums = self._first + width - 3
+        self._shared[sums - len(BUCKETS) - 1 + bisect_left(BUCKETS, seconds)] += 1
+        for i, n in enumerate((seconds, texts, characters)):
+            self._shared[sums + i] += n
 
     def render(self) -> str:
         """Return all of it as text."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
-        requests, histogram, sums = (part.sum(axis=0) for part in self._table)
+        requests, histogram, sums = (part.sum(axis=0) for part in self._table())
         seconds, texts, characters = sums.tolist()
         yield from _about("pmeans_requests_total", "counter", "Answered requests.")
         for path, row in zip(self._paths, requests.tolist(), strict=True):

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 from uvicorn import Server
 from uvicorn.supervisors import Multiprocess
 
@@ -59,7 +59,7 @@ def serve(
         Server(config).run(sockets=[listening])
 
 
-def _app(settings: Settings, metrics: Metrics) -> Starlette:
+def _app(settings: Settings, metrics: Metrics) -> ASGIApp:
     # Who doubts a language asks /detect; the log would fill with warnings that texts cause.
     warnings.simplefilter("ignore", DoubtfulLanguageWarning)
     return create_app(settings, metrics)

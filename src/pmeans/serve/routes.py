@@ -28,6 +28,7 @@ class Route:
         fields: All fields of the body.
         form: Whether the body is the authors' form, and the answer plain text.
         open: Whether it is answered without a token.
+        quick: Whether a few texts take less than a millisecond or two.
     """
 
     path: str
@@ -38,6 +39,7 @@ class Route:
     fields: Mapping[str, Field] = field(default_factory=dict)
     form: bool = False
     open: bool = False
+    quick: bool = False
 
     @property
     def method(self) -> str:
@@ -86,6 +88,7 @@ EMBED = Route(
         "truncation_direction": inputs.WORD,
         "parts": inputs.PARTS,
     },
+    quick=True,
 )
 ROUTES = (
     Route(
@@ -102,6 +105,7 @@ ROUTES = (
             "model": inputs.WORD,
             "user": inputs.WORD,
         },
+        quick=True,
     ),
     Route("/v1/models", "List the model.", Service.models, _object("object", "data")),
     EMBED,
@@ -113,6 +117,7 @@ ROUTES = (
         _NUMBERS,
         "inputs",
         {"inputs": inputs.COMPARED, "lang": inputs.LANG, "parameters": inputs.IGNORED},
+        quick=True,
     ),
     Route(
         "/detect",
@@ -121,6 +126,7 @@ ROUTES = (
         _list(_object("lang", "probability")),
         "inputs",
         {"inputs": inputs.TEXTS},
+        quick=True,
     ),
     Route(
         "/classify",
@@ -129,6 +135,7 @@ ROUTES = (
         _list(_object("label", "probability", "note")),
         "inputs",
         _OF_TEXTS,
+        quick=True,
     ),
     Route(
         "/explain",

@@ -119,7 +119,8 @@ class Service:
         rows = self.embed(texts, lang, dimensions)
         vectors: list[Any] = list(rows)
         if encoding_format == "base64":
-            vectors = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in rows]
+            little = rows.astype("<f4", copy=False)
+            vectors = [base64.b64encode(row).decode("ascii") for row in little]
         words = sum(len(text.split()) for text in texts)
         return {
             "object": "list",
