@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -63,10 +64,8 @@ class _Application:
         self.described = describe(ROUTES, token is not None)
         self.app = Starlette(
             routes=[
-                *(
-                    Path(route.path, partial(self.respond, route), methods=[route.method])
-                    for route in ROUTES
-                ),
+                # Of these it answers other methods alone.
+                *(Path(route.path, self, methods=[route.method]) for route in ROUTES),
                 *(Path(file.path, file.respond) for file in page_files()),
             ],
             exception_handlers={HTTPException: self.unknown},
@@ -74,27 +73,33 @@ class _Application:
         )
         self.app.router.redirect_slashes = False
         self.routes = {(route.method, route.path): route for route in ROUTES}
+        self.routes |= {("HEAD", route.path): route for route in ROUTES if not route.texts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or have Starlette answer it."""
         route = scope["type"] == "http" and self.routes.get((scope["method"], scope["path"]))
         if not route:
             await self.app(scope, receive, send)
             return
-        response = await self.respond(route, Request(scope, receive))
-        await response(scope, receive, send)
+        with ExitStack() as place:
+            response = await self.respond(route, Request(scope, receive), place)
+            await response(scope, receive, send)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         yield
         self.threads.shutdown()
 
-    async def respond(self, route: Route, request: Request) -> Response:
-        """Answer a request, whatever happens, and count it."""
+    async def respond(self, route: Route, request: Request, place: ExitStack) -> Response:
+        """Answer a request, whatever happens, and count it: until it is sent it has a place."""
         begin = time.perf_counter()
         counted: dict[str, int] = {}
         body = request.stream()
         try:
             self.check_token(route, request)
+            if route.texts:
+                _check_encoding(request)
+                place.enter_context(self.gate.place())
             response = await self.answer(route, body, counted)
         except RefusedError as refused:
             response = _error(route.path, refused.status, str(refused), refused.headers)
@@ -128,24 +133,23 @@ class _Application:
             if route.path == "/metrics":
                 return Response(self.metrics.render(), media_type="text/plain; version=0.0.4")
             return _json(route.answer(self.service) if route.answer else self.described)
-        with self.gate.place():
-            body = await self.limits.read(stream)
-            if route is EMBED and body.startswith(FORM):
-                route = CONVERT
-            given = read_form(body) if route.form else read_json(body)
-            fields = read_fields(given, route.fields)
-            texts = fields.pop(route.texts)
-            counted.update(characters=self.limits.check(texts), texts=len(texts))
-            work = partial(self.work, route, texts, fields)
-            if route.quick and len(texts) <= FEW and counted["characters"] <= SHORT:
-                return work()
-            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+        body = await self.limits.read(stream)
+        if route is EMBED and body.startswith(FORM):
+            route = CONVERT
+        given = read_form(body) if route.form else read_json(body)
+        fields = read_fields(given, route.fields)
+        texts = fields.pop(route.texts)
+        counted.update(characters=self.limits.check(texts), texts=len(texts))
+        work = partial(self.work, route, texts, fields)
+        if route.quick and len(texts) <= FEW and counted["characters"] <= SHORT:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
     def work(self, route: Route, texts: list[str], fields: dict[str, Any]) -> Response:
         """Compute an answer and write it, in a thread."""
         assert route.answer is not None
         found = route.answer(self.service, texts, **fields)
-        return Response(found, media_type="text/plain") if route.form else _json(found)
+        return _Answer(found, media_type="text/plain") if route.form else _json(found)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
         """Answer a request to a path or by a method that there is not."""
@@ -155,9 +159,27 @@ class _Application:
         return _error(path, error.status_code, why, dict(error.headers or {}))
 
 
+class _Answer(Response):
+    """An answer that has been sent once the client has taken nearly all of it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        await send({"type": "http.response.start", **start})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})  # waits for its turn
+
+
+def _check_encoding(request: Request) -> None:
+    """Refuse a compressed body: a small one may hold a large one."""
+    encoding = dict(request.scope["headers"]).get(b"content-encoding", b"identity").lower()
+    if encoding != b"identity":
+        shown = encoding[:40].decode("latin-1")
+        raise RefusedError(415, f"send the body as it is, not in the encoding {shown!r}.")
+
+
 def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     body = orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Response(body, status, headers, media_type="application/json")
+    return _Answer(body, status, headers, media_type="application/json")
 
 
 def _error(path: str, status: int, why: str, headers: dict[str, str] | None = None) -> Response:

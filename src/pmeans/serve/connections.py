@@ -38,6 +38,7 @@ class LimitedConnection(HttpToolsProtocol):
     config: LimitedConfig
     _received = 0
     _deadline: asyncio.TimerHandle | None = None
+    _untaken: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to wait for a request."""
@@ -50,6 +51,7 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._expected()
+        self._taken()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -70,13 +72,29 @@ class LimitedConnection(HttpToolsProtocol):
         self._expected()
 
     def on_response_complete(self) -> None:
-        """Give the client its seconds to take the answer, and to send the rest of the next one."""
+        """Wait for the rest of the next request, or for the end."""
         super().on_response_complete()
         self._received = 0
-        if self._busy() and self.cycle.more_body:
+        if self.transport.is_closing():
+            self._wait_until_taken()
+        elif self._busy() and self.cycle.more_body:
             self._expect()
+
+    def pause_writing(self) -> None:
+        """Give the client its seconds to take the answer."""
+        super().pause_writing()
+        self._wait_until_taken()
+
+    def resume_writing(self) -> None:
+        """Wait no longer: the client has taken nearly all."""
+        super().resume_writing()
+        self._taken()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection, with what of its answer was never taken."""
         if self.transport.get_write_buffer_size():
-            self.loop.call_later(self.config.limits.seconds, self._drop, self.cycle)
+            self.transport.abort()
+        super().timeout_keep_alive_handler()
 
     def _busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
@@ -99,6 +117,12 @@ class LimitedConnection(HttpToolsProtocol):
             self.transport.write(head % status)
         self.transport.close()
 
-    def _drop(self, answered: object) -> None:
-        if self.cycle is answered and self.transport.get_write_buffer_size():
-            self.transport.abort()
+    def _wait_until_taken(self) -> None:
+        if self._untaken is None:
+            seconds = self.config.limits.seconds
+            self._untaken = self.loop.call_later(seconds, self.transport.abort)
+
+    def _taken(self) -> None:
+        if self._untaken is not None:
+            self._untaken.cancel()
+            self._untaken = None

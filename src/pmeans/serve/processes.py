@@ -46,7 +46,7 @@ def serve(
         timeout_graceful_shutdown=int(limits.seconds) + 1,
         timeout_worker_healthcheck=30,
         ws="none",
-        log_level="warning",
+        log_level="error",  # what clients cause, at the rate that they do, fills no log
         access_log=False,
         server_header=False,
         proxy_headers=False,
