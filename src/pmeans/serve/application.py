@@ -98,7 +98,7 @@ class _Application:
         try:
             self.check_token(route, request)
             if route.texts:
-                _check_encoding(request)
+                _check_framing(request)
                 place.enter_context(self.gate.place())
             response = await self.answer(route, body, counted)
         except RefusedError as refused:
@@ -169,12 +169,15 @@ class _Answer(Response):
         await send({"type": "http.response.body", "body": b""})  # waits for its turn
 
 
-def _check_encoding(request: Request) -> None:
-    """Refuse a compressed body: a small one may hold a large one."""
-    encoding = dict(request.scope["headers"]).get(b"content-encoding", b"identity").lower()
-    if encoding != b"identity":
-        shown = encoding[:40].decode("latin-1")
-        raise RefusedError(415, f"send the body as it is, not in the encoding {shown!r}.")
+def _check_framing(request: Request) -> None:
+    """Refuse a body that is not sent as it is: a small one may hold a large one, or be lost."""
+    headers = dict(request.scope["headers"])
+    upgrade = headers.get(b"upgrade") and b"an upgrade to " + headers[b"upgrade"]
+    encodings = headers.get(b"content-encoding"), headers.get(b"transfer-encoding"), upgrade
+    for given, usual in zip(encodings, (b"identity", b"chunked", b""), strict=True):
+        if given and given.lower() != usual:
+            why = f"send the body as it is by HTTP/1.1, without {given[:40].decode('latin-1')!r}."
+            raise RefusedError(415, why, {"Connection": "close"})
 
 
 def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

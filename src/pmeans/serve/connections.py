@@ -66,6 +66,13 @@ class LimitedConnection(HttpToolsProtocol):
         if self._received > allowed:
             self._refuse(_LARGE if self._busy() else _LONG)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer what has arrived whole, also to a client that has closed its own side."""
+        whole = self._busy() and not self.cycle.more_body
+        if whole:
+            self.cycle.keep_alive = False
+        return whole
+
     def on_message_complete(self) -> None:
         """Wait no longer: a request is there."""
         super().on_message_complete()

@@ -14,7 +14,7 @@ _REFUSALS = {
     404: "what is asked for is not served",
     408: "the request did not arrive in time",
     413: "the body is too long",
-    415: "the body is compressed",
+    415: "the body is compressed, or an upgrade is asked for",
     422: "a field is wrong, or there is too much text",
     429: "too many requests at a time",
 }

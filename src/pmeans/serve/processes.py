@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -51,6 +53,8 @@ def serve(
         server_header=False,
         proxy_headers=False,
     )
+    # uvicorn raises the signal again once it has stopped, by which the process would die unclean.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     listening = _listen(host, port)
     ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}")
     if workers > 1:
