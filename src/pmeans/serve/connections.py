@@ -119,7 +119,7 @@ class LimitedConnection(HttpToolsProtocol):
     def _refuse(self, status: bytes) -> None:
         self._deadline = None
         silent = self._busy() and (self.cycle.response_started or not self.cycle.more_body)
-        if self._received and not silent and not self.transport.is_closing():
+        if (self._received or self._busy()) and not silent and not self.transport.is_closing():
             head = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
             self.transport.write(head % status)
         self.transport.close()
