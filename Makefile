@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint format bench bench-eval golden tables fuzz sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint format bench bench-eval bench-serve golden tables fuzz fuzz-serve sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -96,8 +96,13 @@ tables: setup  ## render tables and figures of all results again
 	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
 	$(BIN)/pmeans eval plot experiments/languages-ntrex.toml --output results/languages/ntrex.svg
 
+FUZZ = $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+
 fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up
-	PYTHONPATH=tests $(BIN)/python -m fuzz $(N) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(N) $(FUZZ)
+
+fuzz-serve: setup  ## throw N (100,000) malformed requests at the server
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(or $(N),100000) --serve $(FUZZ)
 
 # The two libraries come first, or the sanitizer sees neither Python's memory nor C++ exceptions.
 SANITIZED = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \

@@ -133,7 +133,8 @@ def _cause_of_death(code: int, patience: int) -> str:
 
 def _print_finding(targets: Mapping[str, Target], seed: int, i: int, what: str) -> None:
     name = list(targets)[i % len(targets)]
-    replay = f"make fuzz SEED={seed} ONLY={i}"
+    kind = "fuzz-serve" if name == "serve" else "fuzz"
+    replay = f"make {kind} SEED={seed} ONLY={i}"
     print(f"\n{what}\nFINDING: input {i} ({name}); replay: {replay}", file=sys.stderr, flush=True)
 
 

@@ -1,34 +1,16 @@
-"""A server of a model of eight words in two languages, with a classifier and an index."""
+"""A server of a model of twelve words in two languages, with a classifier and an index."""
 
-import numpy as np
 import pytest
 
 import pmeans
-from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, WordSpace
-
-ENGLISH = ["good", "great", "bad", "awful", "dog", "soup"]
-GERMAN = ["gut", "toll", "schlecht", "übel", "hund", "suppe"]
-INDEXED = ["good dog", "bad soup", "great soup"]
+from served import write_served
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """Write model, classifier and index, and return where they are."""
     place = tmp_path_factory.mktemp("served")
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((len(ENGLISH), 4)).astype(np.float32)
-    vectors[:2, 0] += 4
-    vectors[2:4, 0] -= 4
-    rows = np.concatenate([vectors, vectors])
-    space = WordSpace.from_words("words", {"en": ENGLISH, "de": GERMAN}, rows)
-    recipe = Recipe((Part("words"),), "tiny", tokenizer="words")
-    encoder = PowerMeanEncoder(recipe, {"words": space})
-    pmeans.save(encoder, place / "model")
-    texts = [f"{said} {of}" for said in ENGLISH[:4] for of in ENGLISH[4:]] * 3
-    labels = [("pos" if text.startswith(("good", "great")) else "neg") for text in texts]
-    TransferClassifier(encoder).fit(texts, labels, lang="en").save(place / "classifier")
-    np.save(place / "index.npy", encoder.encode(INDEXED, lang="en"))
-    (place / "texts.txt").write_text("\n".join(INDEXED) + "\n", encoding="utf-8")
+    write_served(place)
     return place
 
 
