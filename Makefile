@@ -84,6 +84,9 @@ bench-eval: setup  ## measure the training of classifiers against plain torch (1
 	PYTHONPATH=tests $(BIN)/python benchmarks/evaluation.py --complete --json benchmarks/evaluation.json > benchmarks/evaluation.md.new
 	mv benchmarks/evaluation.md.new benchmarks/evaluation.md
 
+bench-serve: .venv-bench/.installed  ## measure the server under load (7 minutes, needs wrk and the data)
+	.venv-bench/bin/python benchmarks/serve.py
+
 golden: setup  ## write the kept numbers of tests/golden/model again, after a change that moves them
 	$(BIN)/python tests/golden/test_model.py
 
