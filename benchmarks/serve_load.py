@@ -52,9 +52,12 @@ class Server:
 
     def workers(self) -> list[int]:
         """Return the worker processes; the process itself if it has none."""
-        listed = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        named = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in listed}
-        return [int(pid) for pid, line in named.items() if b"spawn_main" in line] or [self.pid]
+        found = []
+        for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split():
+            with contextlib.suppress(FileNotFoundError):  # it has just ended
+                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
+        return found or [self.pid]
 
     def processor(self) -> float:
         """Return the seconds of processor time that all workers have taken."""
