@@ -55,6 +55,7 @@ _FIELDS: dict[str, dict[str, Callable[[Random], Any]]] = {
         "dimensions": lambda rng: rng.randint(0, 14),
         "normalize": lambda rng: rng.random() < 0.5,
         "truncate": lambda rng: True,
+        "parts": lambda rng: [["words", rng.choice(([1], [1, "inf"], [], ["-inf", 1e9]))]],
     },
     "/similarity": {"inputs": _compared, "parameters": lambda rng: {"a": [1]}},
     "/detect": {"inputs": _texts},

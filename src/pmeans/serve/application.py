@@ -141,7 +141,8 @@ class _Application:
         texts = fields.pop(route.texts)
         counted.update(characters=self.limits.check(texts), texts=len(texts))
         work = partial(self.work, route, texts, fields)
-        if route.quick and len(texts) <= FEW and counted["characters"] <= SHORT:
+        few = len(texts) <= FEW and counted["characters"] <= SHORT
+        if few and route.quick and "parts" not in fields:  # which may ask for long rows
             return work()
         return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
