@@ -104,8 +104,9 @@ FUZZ = $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 fuzz: setup  ## throw N (a million) malformed inputs at readers, stores, recipes and the look-up
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(N) $(FUZZ)
 
-fuzz-serve: setup  ## throw N (100,000) malformed requests at the server
+fuzz-serve: setup  ## throw N (100,000) malformed requests at the server, and some of schemathesis, if it is there
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(or $(N),100000) --serve $(FUZZ)
+	$(if $(ONLY),,PMEANS_EXAMPLES=150 $(BIN)/python -m pytest -n 0 -m integrations tests/integration/test_schema.py)
 
 # The two libraries come first, or the sanitizer sees neither Python's memory nor C++ exceptions.
 SANITIZED = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \

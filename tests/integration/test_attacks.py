@@ -200,7 +200,7 @@ def test_a_body_shorter_than_it_says_is_a_408(port, length):
     assert sent(port, data)[0] == []  # it has left
 
 
-def test_the_rest_of_a_request_behind_another_has_its_seconds_too(port):
+def test_the_rest_of_a_request_after_another_has_its_seconds_too(port):
     with connect(port) as connection:
         connection.sendall(POST + LENGTH + b"\r\n" + BODY + POST + LENGTH + b"\r\n" + BODY[:3])
         began = time.monotonic()
