@@ -50,8 +50,9 @@ test-no-compiler:  ## install as on a machine without a compiler, and run the un
 	.venv-pure/bin/python -W ignore -c "import pmeans.kernels as k; assert k.backend() == 'numpy', k.backend()"
 	.venv-pure/bin/python $(TEST) tests/unit
 
-browser:  ## install Chromium, which tests the page, where there is none and apt-get is
-	@command -v chromium || command -v chromium-browser || { command -v apt-get && apt-get install -y chromium; } || true
+browser:  ## install Chromium, which tests the page, where there is none and root has apt-get
+	@command -v chromium || command -v chromium-browser || ! command -v apt-get || test "$$(id -u)" != 0 || \
+	  { apt-get update -qq && apt-get install -y -qq chromium; }
 
 test-integrations: setup browser  ## test the server as a process, and libraries of the extra [integrations]
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,integrations]'

@@ -45,7 +45,7 @@ def get(port, path):
 
 
 def head(length):
-    return f"POST /embed HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode()
+    return f"POST /embed HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
 def rest(connection):

@@ -20,11 +20,11 @@ for module in ("starlette", "uvicorn", "httptools", "orjson"):
 pytestmark = pytest.mark.integrations
 
 BODY = json.dumps({"inputs": ["cat"], "lang": "en"}).encode()
-POST = b"POST /embed HTTP/1.1\r\nHost: x\r\n"
+POST = b"POST /embed HTTP/1.1\r\nHost: localhost\r\n"
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 CHUNKS = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
-SMUGGLED = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+SMUGGLED = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SECONDS = 2
 
 
@@ -78,11 +78,11 @@ FRAMED_WRONGLY = {
     "a bare CR": POST + b"X: a\rTransfer-Encoding: chunked\r\n" + LENGTH + b"\r\n" + BODY,
     "a NUL in a header": POST + b"X: a\0b\r\n" + LENGTH + b"\r\n" + BODY,
     "a NUL in a header's name": POST + b"X\0: a\r\n" + LENGTH + b"\r\n" + BODY,
-    "a NUL in the path": b"GET /a\0b HTTP/1.1\r\nHost: x\r\n\r\n",
-    "bytes beyond ASCII in the path": "GET /é HTTP/1.1\r\nHost: x\r\n\r\n".encode(),
-    "a proxy's request": b"CONNECT other:80 HTTP/1.1\r\nHost: x\r\n\r\n",
-    "an address without a path": b"GET http://other HTTP/1.1\r\nHost: x\r\n\r\n",
-    "the address of a file": b"GET file:///etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a NUL in the path": b"GET /a\0b HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "bytes beyond ASCII in the path": "GET /é HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
+    "a proxy's request": b"CONNECT other:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "an address without a path": b"GET http://other HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "the address of a file": b"GET file:///etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
 }
@@ -103,17 +103,22 @@ REFUSED = {
     ),
     "a websocket": (
         405,
-        b"GET /embed HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"GET /embed HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         b"Sec-WebSocket-Key: eA==\r\nSec-WebSocket-Version: 13\r\n\r\n" + SMUGGLED,
     ),
-    "TRACE": (405, b"TRACE /embed HTTP/1.1\r\nHost: x\r\nCookie: secret\r\n\r\n"),
-    "OPTIONS": (405, b"OPTIONS /embed HTTP/1.1\r\nHost: x\r\nOrigin: http://other\r\n\r\n"),
-    "OPTIONS of all": (404, b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "dots": (404, b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "coded dots": (404, b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "coded NUL": (404, b"GET /health%00 HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "a bad code": (404, b"GET /%zz%c0%ae HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "another server's dots": (404, b"GET http://other/../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n"),
+    "TRACE": (405, b"TRACE /embed HTTP/1.1\r\nHost: localhost\r\nCookie: secret\r\n\r\n"),
+    "OPTIONS": (405, b"OPTIONS /embed HTTP/1.1\r\nHost: localhost\r\nOrigin: http://other\r\n\r\n"),
+    "OPTIONS of all": (404, b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "another site's name": (421, b"GET / HTTP/1.1\r\nHost: evil.example:8000\r\n\r\n"),
+    "two names": (421, b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n"),
+    "dots": (404, b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "coded dots": (404, b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "coded NUL": (404, b"GET /health%00 HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "a bad code": (404, b"GET /%zz%c0%ae HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+    "another server's dots": (
+        404,
+        b"GET http://other/../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ),
 }
 
 
@@ -135,13 +140,13 @@ def test_a_compressed_body_is_refused_unread(port):
 
 
 def test_head_has_no_body(port):
-    statuses, answer = sent(port, b"HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n")
+    statuses, answer = sent(port, b"HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert statuses == [200]
     assert answer.endswith(b"\r\n\r\n")
 
 
 def test_a_body_in_a_get_is_not_a_request(port):
-    data = b"GET /health HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED)
+    data = b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(SMUGGLED)
     statuses, answer = sent(port, data + SMUGGLED)
     assert statuses == [200]
     assert b"pmeans_requests_total" not in answer
@@ -154,7 +159,7 @@ def test_requests_in_one_go_are_answered_one_by_one(port, framing):
 
 
 def test_a_flood_of_requests_in_one_go_is_held_back(port):
-    one = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+    one = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connect(port) as connection:
         connection.settimeout(0.5)
         with pytest.raises(OSError, match=r"timed out|reset"):
@@ -174,7 +179,9 @@ def test_extensions_of_chunks_are_skipped_and_counted(port):
 
 @pytest.mark.parametrize("header", [b"X: a\r\n", b"X: " + b"a" * 100 + b"\r\n"])
 def test_a_flood_of_headers_is_a_431(port, header):
-    statuses, _ = sent(port, b"GET /health HTTP/1.1\r\nHost: x\r\n" + header * 200_000 + b"\r\n")
+    statuses, _ = sent(
+        port, b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + header * 200_000 + b"\r\n"
+    )
     assert statuses in ([431], [])  # none if it was still sending when it was sent away
 
 

@@ -15,6 +15,7 @@ EXAMPLES = examples(
 )
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_NAMES = ("127.0.0.1", "[::1]", "localhost")  # the same in a request
 
 
 def serve(
@@ -73,5 +74,6 @@ def serve(
     elif host not in _LOOPBACK:
         say(f"warning: whoever can reach {host} can use this server: set a --token-file.")
     limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
-    settings = Settings(model, classifier, index, texts, text, token, limits)
+    hosts = _NAMES if token is None and host in _LOOPBACK else ()
+    settings = Settings(model, classifier, index, texts, text, token, limits, hosts)
     serve_until_stopped(settings, host, port, workers, lambda address: say(f"serving at {address}"))

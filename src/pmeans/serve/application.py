@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,7 @@ class _Application:
         self.service, self.metrics = service, metrics
         self.limits, token = service.settings.limits, service.settings.token
         self.token = None if token is None else b"Bearer " + token.encode()
+        self.hosts = {name.encode() for name in service.settings.hosts}
         self.gate = Gate(self.limits.requests)
         self.threads = ThreadPoolExecutor(available_threads(), "pmeans")
         self.described = describe(ROUTES, token is not None)
@@ -77,6 +79,11 @@ class _Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have Starlette answer it."""
+        if self.hosts and not self.meant(scope):
+            names = b", ".join(sorted(self.hosts)).decode()
+            why = f"this server answers requests to {names}: set a token to use other names."
+            await _error(scope["path"], 421, why, {"Connection": "close"})(scope, receive, send)
+            return
         route = scope["type"] == "http" and self.routes.get((scope["method"], scope["path"]))
         if not route:
             await self.app(scope, receive, send)
@@ -84,6 +91,15 @@ class _Application:
         with ExitStack() as place:
             response = await self.respond(route, Request(scope, receive), place)
             await response(scope, receive, send)
+
+    def meant(self, scope: Scope) -> bool:
+        """Tell whether a request names this server, as far as it names any.
+
+        A page of another site can make its own name lead here, and read what its visitor's browser
+        then gets: the browser sends that name.
+        """
+        given = [value for name, value in scope.get("headers", ()) if name == b"host"]
+        return all(re.sub(rb":\d*$", b"", each).lower() in self.hosts for each in given)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:

@@ -48,6 +48,7 @@ class Settings:
         text: The column with the texts.
         token: What clients must send as a bearer token; None lets everybody in.
         limits: How much a request may ask for.
+        hosts: Names of this server that a request may ask for; none are any.
     """
 
     model: str | None = None
@@ -57,6 +58,7 @@ class Settings:
     text: str | None = None
     token: str | None = None
     limits: Limits = field(default_factory=Limits)
+    hosts: tuple[str, ...] = ()
 
 
 class Service:
