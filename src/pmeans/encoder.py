@@ -22,7 +22,7 @@ from pmeans.align import Alignment
 from pmeans.align_fit import Fit, Method
 from pmeans.coverage import Coverage
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
+from pmeans.identifier import Doubts, FoundLanguages, Identifier
 from pmeans.recipe import Recipe
 from pmeans.sentence_encoder import CHUNK, LONG_CHUNK, SentenceEncoder, by_language, chunks
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
@@ -69,8 +69,7 @@ class PowerMeanEncoder(SentenceEncoder):
         named = [space.languages for space in self.spaces.values()]
         specific = {lang for langs in named for lang in langs if lang != ANY_LANGUAGE}
         covered = [lang for lang in specific if all(s.covers(lang) for s in self.spaces.values())]
-        self.languages: tuple[str, ...] = tuple(sorted(covered))
-        """Languages that every part covers; empty if the spaces do not tell languages apart."""
+        self.languages = tuple(sorted(covered))  # that every part covers
         if specific and not covered:
             raise LanguageError(
                 f"the spaces of recipe {recipe.name!r} share no language: "
@@ -91,6 +90,11 @@ class PowerMeanEncoder(SentenceEncoder):
     def name(self) -> str:
         """The recipe's name."""
         return self.recipe.name
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of its word spaces, but for those in memory."""
+        return tuple(str(space.path) for space in self.spaces.values() if space.path)
 
     def __repr__(self) -> str:
         languages = ", ".join(self.languages) or "any language"
@@ -195,35 +199,6 @@ class PowerMeanEncoder(SentenceEncoder):
             for code, which in by_language(texts, found, self.language):
                 self._find([texts[i] for i in which], code, None, (parts[-1], which))
         return Coverage.joined(parts)
-
-    def detect(self, texts: Iterable[str]) -> list[Detection]:
-        """Find the language of each text."""
-        blocks = (self.identified(some) for some, _ in chunks(texts, None, LONG_CHUNK))
-        return [each for block in blocks for each in block.detections()]
-
-    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
-        """Find the languages of some texts among those of this encoder."""
-        if self.identifier is None:
-            raise LanguageError(
-                f"which language? This encoder covers {', '.join(self.languages)}, and has nothing "
-                "to tell them apart by: pass lang=."
-            )
-        return self.identifier.find(texts, self.languages, n_threads)
-
-    def found(
-        self,
-        texts: Sequence[str],
-        langs: str | list[str] | None,
-        n_threads: int | None = None,
-        doubts: Doubts | Coverage | None = None,
-    ) -> str | list[str] | FoundLanguages | None:
-        """Return languages as they were given, or else as they are found, with doubts counted."""
-        if not (langs is None or langs == AUTO) or len(self.languages) < 2:
-            return langs
-        found = self.identified(texts, n_threads)
-        if doubts is not None:
-            doubts.add(found)
-        return found
 
     def fit_znorm(
         self,
@@ -384,17 +359,3 @@ class PowerMeanEncoder(SentenceEncoder):
         given = [(batch, vectors if len(vectors) else None) for batch, vectors in batches]
         maps, kept = self.alignment.matrices(mapped) if self.alignment and mapped else ((), 0)
         kernels.join_means(means, given, maps, out, kept=kept, n_threads=n_threads)
-
-    def language(self, lang: str | None) -> str:
-        """Return the code that sentences are encoded by, or say which languages there are."""
-        if lang is None or lang == AUTO:
-            if len(self.languages) <= 1:
-                return self.languages[0] if self.languages else ANY_LANGUAGE
-            raise LanguageError(
-                f"which language? This encoder covers {', '.join(self.languages)}: pass lang=."
-            )
-        if self.languages and lang not in self.languages:
-            raise LanguageError(
-                f"no language {lang!r}: this encoder covers {', '.join(self.languages)}."
-            )
-        return lang

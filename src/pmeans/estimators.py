@@ -21,6 +21,7 @@ from pmeans.align_fit import Fit, Method, Products, canonical_pivot, to_canonica
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.models import opened
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer.labels import read_languages, read_texts
 from pmeans.types import Array, Floats
 from pmeans.znorm import SHARED, Moments, Statistics, side_by_side
@@ -38,7 +39,7 @@ class PowerMeanVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
     __metadata_request__transform: ClassVar = {"texts": UNUSED}
 
     def __init__(
-        self, encoder: PowerMeanEncoder | str | Path = "default", *, lang: str | None = None
+        self, encoder: SentenceEncoder | str | Path = "default", *, lang: str | None = None
     ) -> None:
         """Say which rows to make.
 
@@ -92,7 +93,10 @@ class PowerMeanVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return tags
 
 
-def _column_names(encoder: PowerMeanEncoder) -> Iterator[str]:
+def _column_names(encoder: SentenceEncoder) -> Iterator[str]:
+    if not isinstance(encoder, PowerMeanEncoder):
+        yield from (f"{encoder.name}_{i}" for i in range(encoder.dim))
+        return
     usual = {-np.inf: "min", 1.0: "mean", np.inf: "max"}
     names = [
         f"{part.space}_{usual.get(p, f'p{p:g}')}_{i}"

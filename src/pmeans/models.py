@@ -11,6 +11,7 @@
         identifier.safetensors   what tells languages apart, if anything does
         MODEL.md, SHA256SUMS     the model card, and checksums of all files, if it was built
 
+An encoder of another kind (`pmeans.baselines`) has a ``baseline.toml`` in place of the recipe.
 A folder is written under a temporary name and renamed when it is whole. The package's own model
 lies in ``default_model/`` beside this file; ``make default-model`` builds it. Others may be
 installed as packs (`pmeans.packs`), whose checksums are compared when they are opened.
@@ -23,16 +24,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import overload
 from urllib.parse import quote
 
 from pmeans import packs
 from pmeans._version import __version__
 from pmeans.align import Alignment
+from pmeans.baselines import store as baselines
+from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean
-from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes
+from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes, write_checksums
 from pmeans.identifier import Identifier
 from pmeans.recipe import Part, Recipe
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.spaces import library
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -44,11 +49,13 @@ DEFAULT = Path(__file__).parent / "default_model"
 """The model in the package: English, German and French."""
 
 RECIPE, CARD = "recipe.toml", "MODEL.md"
-"""What each folder of a model has, and its card."""
+"""What each folder of power means has, and the card of a model."""
+
+AnyEncoder = PowerMeanEncoder | Baseline
 
 _ZNORM, _ALIGNMENT = "znorm.safetensors", "alignment.safetensors"
 _TRANSLATIONS, _IDENTIFIER = "translations.tsv", "identifier.safetensors"
-_SPACES = "spaces"
+_SPACES, _INNER = "spaces", "encoder"
 _KNOWN = {
     RECIPE, _ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER, _SPACES, CARD, CHECKSUMS,
 }  # fmt: skip
@@ -67,11 +74,15 @@ class Installed:
 
     name: str
     where: str
-    open: Callable[[], PowerMeanEncoder]
+    open: Callable[[], AnyEncoder]
     hidden: str = ""
 
 
-def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
+@overload
+def load(path_or_name: None = None) -> PowerMeanEncoder: ...
+@overload
+def load(path_or_name: str | Path | None) -> AnyEncoder: ...
+def load(path_or_name: str | Path | None = None) -> AnyEncoder:
     """Open an encoder: the one in the package, or another.
 
     Args:
@@ -110,9 +121,9 @@ def load(path_or_name: str | Path | None = None) -> PowerMeanEncoder:
     )
 
 
-def opened(encoder: PowerMeanEncoder | str | Path) -> PowerMeanEncoder:
+def opened(encoder: SentenceEncoder | str | Path) -> SentenceEncoder:
     """Return an encoder that is given as such, or as `load` takes it."""
-    if isinstance(encoder, PowerMeanEncoder):
+    if isinstance(encoder, SentenceEncoder):
         return encoder
     if isinstance(encoder, str | Path):
         return load(encoder)
@@ -137,8 +148,21 @@ def installed() -> list[Installed]:
     return listed
 
 
-def folder_of(encoder: PowerMeanEncoder) -> Path | None:
+def power_means(encoder: SentenceEncoder, what: str) -> PowerMeanEncoder:
+    """Return an encoder that is made of power means, or say that ``what`` needs one."""
+    if isinstance(encoder, PowerMeanEncoder):
+        return encoder
+    kind = f"of the kind {encoder.kind!r}" if isinstance(encoder, Baseline) else "of another kind"
+    raise InputError(
+        f"{what} needs an encoder of power means, and {encoder.name!r} is {kind}: take "
+        "pmeans.load(), or a PowerMeanEncoder."
+    )
+
+
+def folder_of(encoder: SentenceEncoder) -> Path | None:
     """Return the folder that an encoder was opened from, if it is one."""
+    if not isinstance(encoder, PowerMeanEncoder):
+        return encoder.folder if isinstance(encoder, Baseline) else None
     for space in encoder.spaces.values():
         folder = Path(space.path).parent.parent
         if space.path and (folder / RECIPE).is_file():
@@ -146,7 +170,7 @@ def folder_of(encoder: PowerMeanEncoder) -> Path | None:
     return None
 
 
-def card_of(encoder: PowerMeanEncoder) -> str:
+def card_of(encoder: SentenceEncoder) -> str:
     """Return the model card in the folder of an encoder, or an empty string."""
     folder = folder_of(encoder)
     card = folder / CARD if folder else None
@@ -163,15 +187,29 @@ def from_recipe(recipe: Recipe, beside: Path | None = None) -> PowerMeanEncoder:
     return PowerMeanEncoder(recipe, spaces)
 
 
-def save(encoder: PowerMeanEncoder, folder: str | Path) -> None:
+def save(encoder: AnyEncoder, folder: str | Path) -> None:
     """Write an encoder as one folder, whole or not at all; an older encoder there is replaced."""
     with replacing(folder) as new:
-        write(encoder, new)
+        if isinstance(encoder, Baseline):
+            write_baseline(encoder, new)
+            write_checksums(new)
+        else:
+            write(encoder, new)
 
 
 def replacing(folder: str | Path) -> AbstractContextManager[Path]:
     """Open a temporary folder that takes the place of an encoder, or of nothing, on success."""
-    return replacing_folder(folder, RECIPE, "encoder")
+    marker = baselines.SETTINGS if (Path(folder) / baselines.SETTINGS).is_file() else RECIPE
+    return replacing_folder(folder, marker, "encoder")
+
+
+def write_baseline(baseline: Baseline, folder: Path) -> None:
+    """Write the files of a baseline, but for card and checksums, into a folder that is there."""
+    baselines.write(baseline, folder)
+    inner = baseline.inner()
+    if inner is not None:
+        (folder / _INNER).mkdir()
+        write(inner, folder / _INNER)
 
 
 def write(encoder: PowerMeanEncoder, folder: Path) -> None:
@@ -206,10 +244,17 @@ def _load_default() -> PowerMeanEncoder:
             "this installation of pmeans has no model of its own. In a checkout, "
             "'make default-model' builds it; or name an encoder: pmeans.load('my-encoder')."
         )
-    return _load_folder(DEFAULT)
+    return _load_power_means(DEFAULT)
 
 
-def _load_folder(folder: Path) -> PowerMeanEncoder:
+def _load_folder(folder: Path) -> AnyEncoder:
+    if (folder / baselines.SETTINGS).is_file():
+        inner = folder / _INNER
+        return baselines.read(folder, _load_power_means(inner) if inner.is_dir() else None)
+    return _load_power_means(folder)
+
+
+def _load_power_means(folder: Path) -> PowerMeanEncoder:
     if not (folder / RECIPE).is_file():
         raise StorageError(f"{str(folder)!r} holds no {RECIPE}: it is no saved encoder.")
     recipe = Recipe.from_toml(folder / RECIPE)
@@ -241,7 +286,7 @@ def _load_pack(found: Sequence[packs.Pack]) -> PowerMeanEncoder:
         unknown = {name.partition("/")[0] for name in sizes(folder)} - _KNOWN
         if unknown:
             raise FormatError(f"{str(folder / min(unknown))!r} is unknown")
-        return _load_folder(folder)
+        return _load_power_means(folder)
     except (ConfigError, FormatError) as error:
         raise FormatError(
             f"{pack} is as it was made, but pmeans {__version__} cannot read it. Upgrade pmeans. "

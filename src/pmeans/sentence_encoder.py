@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError
-from pmeans.identifier import FoundLanguages
+from pmeans.coverage import Coverage
+from pmeans.errors import InputError, LanguageError
+from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
 from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
+from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.types import Array, Floats
 
 CHUNK = 4096
@@ -38,9 +40,33 @@ class SentenceEncoder(abc.ABC):
 
     Attributes:
         dim: Number of columns of a row.
+        languages: Those that it covers; empty if it does not tell languages apart.
+        identifier: Finds the language of sentences that come without one.
     """
 
     dim: int
+    languages: tuple[str, ...]
+    identifier: Identifier | None = None
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """A name for people."""
+
+    @abc.abstractmethod
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
+
+    @abc.abstractmethod
+    def coverage(
+        self, sentences: Iterable[str], *, lang: str | Iterable[str] | None = None
+    ) -> Coverage:
+        """Return how many words of each sentence each space knows, and the unknown ones."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the files that it reads from while it encodes."""
+        return ()
 
     @abc.abstractmethod
     def encode_rows(
@@ -157,6 +183,49 @@ class SentenceEncoder(abc.ABC):
         """Turn an endless stream of sentences into blocks of rows, (<= batch_size, dim) each."""
         for texts, langs in chunks(sentences, lang, batch_size):
             yield self.encode_rows(texts, lang=langs, n_threads=n_threads)
+
+    def detect(self, texts: Iterable[str]) -> list[Detection]:
+        """Find the language of each text."""
+        blocks = (self.identified(some) for some, _ in chunks(texts, None, LONG_CHUNK))
+        return [each for block in blocks for each in block.detections()]
+
+    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
+        """Find the languages of some texts among those of this encoder."""
+        if self.identifier is None:
+            raise LanguageError(
+                f"which language? This encoder covers {', '.join(self.languages)}, and has nothing "
+                "to tell them apart by: pass lang=."
+            )
+        return self.identifier.find(texts, self.languages, n_threads)
+
+    def found(
+        self,
+        texts: Sequence[str],
+        langs: str | list[str] | None,
+        n_threads: int | None = None,
+        doubts: Doubts | Coverage | None = None,
+    ) -> str | list[str] | FoundLanguages | None:
+        """Return languages as they were given, or else as they are found, with doubts counted."""
+        if not (langs is None or langs == AUTO) or len(self.languages) < 2:
+            return langs
+        found = self.identified(texts, n_threads)
+        if doubts is not None:
+            doubts.add(found)
+        return found
+
+    def language(self, lang: str | None) -> str:
+        """Return the code that sentences are encoded by, or say which languages there are."""
+        if lang is None or lang == AUTO:
+            if len(self.languages) <= 1:
+                return self.languages[0] if self.languages else ANY_LANGUAGE
+            raise LanguageError(
+                f"which language? This encoder covers {', '.join(self.languages)}: pass lang=."
+            )
+        if self.languages and lang not in self.languages:
+            raise LanguageError(
+                f"no language {lang!r}: this encoder covers {', '.join(self.languages)}."
+            )
+        return lang
 
     def similarity(self, a: Array, b: Array) -> Floats:
         """Return the cosine of every row of a with every row of b, (n_a, n_b)."""

@@ -11,12 +11,12 @@ import numpy as np
 
 from pmeans.apply.labelled import block_languages
 from pmeans.apply.pipeline import Job, JobOptions, Report, run
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
 from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.tensors import Precision
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.types import Floats
@@ -60,7 +60,7 @@ class PredictOptions(JobOptions):
 
 
 def embed_to_file(
-    encoder: PowerMeanEncoder,
+    encoder: SentenceEncoder,
     source: Source,
     out: str | Path | IO[bytes],
     options: EmbedOptions | None = None,
@@ -172,7 +172,7 @@ def label_block(
 class _Embedding(Job):
     options: EmbedOptions
 
-    def __init__(self, encoder: PowerMeanEncoder, *args: Any) -> None:
+    def __init__(self, encoder: SentenceEncoder, *args: Any) -> None:
         super().__init__(encoder, *args)
         # Two in turn, one at work and one being written: fresh memory costs as much as the work.
         self._buffers = [np.empty((0, encoder.dim), dtype=np.float32)] * 2

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows import Source, language_code, read_lines
 from pmeans.rows.fields import Block, Place
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.spaces.edit import count_words
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
@@ -20,7 +20,7 @@ from pmeans.transfer.labels import Label
 
 
 def checked_language(
-    encoder: PowerMeanEncoder, lang: str | None, lang_column: str | None = None
+    encoder: SentenceEncoder, lang: str | None, lang_column: str | None = None
 ) -> str | None:
     """Return the code of the language of all rows, `AUTO`, or None if there is nothing to find."""
     if lang and lang_column:
@@ -39,7 +39,7 @@ def checked_language(
 
 
 def block_languages(
-    block: Block, encoder: PowerMeanEncoder, lang: str | None, doubts: Doubts
+    block: Block, encoder: SentenceEncoder, lang: str | None, doubts: Doubts
 ) -> str | list[str] | FoundLanguages | None:
     """Return the language of all rows of a block, or one for each; any for one without text."""
     if block.langs is None:
@@ -62,7 +62,7 @@ class LabelledRows:
 
 def read_labelled(
     source: Source,
-    encoder: PowerMeanEncoder,
+    encoder: SentenceEncoder,
     lang: str | None = None,
     separator: str | None = None,
     report: Callable[[Place], object] = lambda place: None,
@@ -111,7 +111,7 @@ def _label(value: Any, separator: str | None) -> Label | None:
     return None if value is None else str(value).strip() or None
 
 
-def adaptation_file(given: str, encoder: PowerMeanEncoder) -> tuple[str, str | None]:
+def adaptation_file(given: str, encoder: SentenceEncoder) -> tuple[str, str | None]:
     """Return the file, and the language if it tells one: see `read_adaptation`."""
     code, equals, path = given.partition("=")
     if equals:
@@ -122,7 +122,7 @@ def adaptation_file(given: str, encoder: PowerMeanEncoder) -> tuple[str, str | N
 
 
 def read_adaptation(
-    given: str, encoder: PowerMeanEncoder, lang: str | None
+    given: str, encoder: SentenceEncoder, lang: str | None
 ) -> tuple[list[str], str | None]:
     """Read unlabelled text, a sentence per line, and tell its language.
 

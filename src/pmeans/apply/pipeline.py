@@ -25,12 +25,12 @@ import numpy as np
 from pmeans import kernels
 from pmeans._version import __version__
 from pmeans.apply.labelled import checked_language
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, StorageError
 from pmeans.identifier import AUTO
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State, open_partial, refuse_overwriting, writing_errors
 from pmeans.rows.writers import Writer
+from pmeans.sentence_encoder import SentenceEncoder
 
 Report = Callable[[State], object]
 _T = TypeVar("_T")
@@ -64,12 +64,11 @@ class Job(abc.ABC):
     """Whether an input without rows makes an output without rows."""
 
     def __init__(
-        self, encoder: PowerMeanEncoder, source: Source, options: JobOptions, keep: tuple[str, ...]
+        self, encoder: SentenceEncoder, source: Source, options: JobOptions, keep: tuple[str, ...]
     ) -> None:
         self.encoder, self.source, self.options = encoder, source, options
         self.lang = checked_language(encoder, options.lang, source.fields.lang_column)
-        spaces = (space.path for space in encoder.spaces.values())
-        self.inputs = (*source.files, *(str(path) for path in spaces if path), *keep)
+        self.inputs = (*source.files, *encoder.files, *keep)
 
     def found_by(self) -> dict[str, Any]:
         """Return the part of `identity` that the languages of rows depend on."""

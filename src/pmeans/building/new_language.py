@@ -80,7 +80,7 @@ class NewLanguage:
 
         A model card is taken along, with a section on what was added.
         """
-        old = models.load(model)
+        old = models.power_means(models.load(model), "a further language")
         # The folder comes first: one that cannot be written should not cost minutes of fitting.
         with models.replacing(folder) as new:
             encoder = self.add_to(old, progress=progress)

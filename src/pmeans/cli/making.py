@@ -101,7 +101,8 @@ def build(
         with resumable(), progress(plan.name) as step:
             sizes = plan.make(out, progress=step, graph=Graph(data))
     if package is not None:
-        sizes = write_package(models.load(out or source), package, version or FIRST_VERSION)
+        built = models.power_means(models.load(out or source), "a model pack")
+        sizes = write_package(built, package, version or FIRST_VERSION)
     table(["FILE", "BYTES"], [[name, f"{n:,}"] for name, n in sizes.items()])
     say(f"{size(sum(sizes.values()))} in {package or out}.")
 

@@ -66,7 +66,7 @@ def fit(
     from pmeans.rows.partial import refuse_overwriting
     from pmeans.transfer import TransferClassifier
 
-    encoder = models.load(model)
+    encoder = models.power_means(models.load(model), "a classifier")
     files = [adaptation_file(given, encoder)[0] for given in adapt or ()]
     refuse_overwriting(out, [train, *files, *([model] if model else [])])
     classifier = TransferClassifier(

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from pmeans import kernels
+from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.evaluation import cells
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks
 from pmeans.types import Floats
 
-_INNER = ("recipe", "spaces", "languages", "znorm", "alignment", "coverage")
+_INNER = ("recipe", "spaces", "languages", "znorm", "alignment")
 
 
 class RandomProjection(SentenceEncoder):
@@ -56,6 +57,12 @@ class RandomProjection(SentenceEncoder):
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
         return cells.name((self.encoder.fingerprint(), self.dim, self.seed))
+
+    def coverage(
+        self, sentences: Iterable[str], *, lang: str | Iterable[str] | None = None
+    ) -> Coverage:
+        """Return the inner encoder's coverage."""
+        return self.encoder.coverage(sentences, lang=lang)
 
     def fit_znorm(self, sentences: Iterable[str], **options: Any) -> RandomProjection:
         """Fit the inner encoder's z-norm, and return the same projection of that encoder."""

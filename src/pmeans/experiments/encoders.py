@@ -94,7 +94,7 @@ class Shelf:
         return PowerMeanEncoder(recipe, {p.space: self._spaces[p.space] for p in row.parts})
 
     def _model(self, row: EncoderRow) -> PowerMeanEncoder:
-        made = models.load(row.model)
+        made = models.power_means(models.load(row.model), "a row of an experiment")
         return made.replace(recipe=replace(made.recipe, tokenizer=row.tokenizer))
 
     def _text(self, file: PairFile) -> tuple[object, ...]:

@@ -77,5 +77,5 @@ class PowerMeanModule(_InputModule):
         known = {name: options[name] for name in names if name in options}
         config = cls.load_config(model_name_or_path, subfolder=subfolder, **known)
         folder = cls.load_dir_path(model_name_or_path, subfolder=subfolder, **known)
-        encoder = models.load(Path(folder) / "encoder")
+        encoder = models.power_means(models.load(Path(folder) / "encoder"), "PowerMeanModule")
         return cls(encoder.replace(languages=tuple(config["languages"])))

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.identifier import Doubts
 from pmeans.rows import Fields, Source, open_source, texts_of
 from pmeans.rows.sources import open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
-from pmeans.sentence_encoder import chunks
+from pmeans.sentence_encoder import SentenceEncoder, chunks
 from pmeans.types import Array
 
 if TYPE_CHECKING:
@@ -153,7 +152,7 @@ class Hit:
 
 
 def find(
-    encoder: PowerMeanEncoder,
+    encoder: SentenceEncoder,
     index: Index,
     queries: Iterable[str],
     *,

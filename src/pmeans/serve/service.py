@@ -25,6 +25,7 @@ from pmeans.identifier import AUTO
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
 from pmeans.search import Index, open_index, top_k
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.serve.chosen import chosen
 from pmeans.serve.limits import Limits, RefusedError
 from pmeans.transfer import TransferClassifier
@@ -72,7 +73,7 @@ class Service:
         if settings.classifier is not None:
             self._classifier = TransferClassifier.load(settings.classifier)
         if self._classifier and settings.model is None:
-            self.encoder: PowerMeanEncoder = self._classifier.encoder_
+            self.encoder: SentenceEncoder = self._classifier.encoder_
         else:
             self.encoder = models.load(settings.model)
         self.encoder.encode(["a"], lang=next(iter(self.encoder.languages), None))  # or say why not
@@ -145,7 +146,9 @@ class Service:
         parts: list[tuple[str, tuple[float, ...]]] | None = None,
     ) -> Floats:
         """Return a row per text, (n, dimensions). No text is ever cut, ``truncate`` or not."""
-        encoder = self.encoder if parts is None else chosen(self.encoder, parts)
+        encoder = self.encoder
+        if parts is not None:
+            encoder = chosen(models.power_means(encoder, "a choice of parts"), parts)
         rows = encoder.encode(
             texts,
             lang=self._codes(encoder, lang),
@@ -220,7 +223,8 @@ class Service:
         lang: Lang = None,
     ) -> bytes:
         """Answer as the authors' program does: a line of numbers per text, as it computes them."""
-        known = self.encoder.spaces
+        inner = models.power_means(self.encoder, "/convert")
+        known = inner.spaces
         for name, _ in embedding_types:
             if name not in known:
                 raise RefusedError(
@@ -228,7 +232,7 @@ class Service:
                 )
         parts = tuple(Part(name, powers) for name, powers in embedding_types)
         recipe = Recipe(parts, "convert", root="principal")
-        encoder = self.encoder.replace(recipe=recipe, znorm=None, alignment=None)
+        encoder = inner.replace(recipe=recipe, znorm=None, alignment=None)
         rows = encoder.encode(texts, lang=self._codes(encoder, lang), n_threads=1)
         lines = [orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] for row in rows]
         return b"".join(line.replace(b",", b" ") + b"\n" for line in lines)
@@ -241,18 +245,19 @@ class Service:
     def info(self) -> dict[str, Any]:
         """Say what is served, and the limits."""
         classifier, index = self._classifier, self._index
+        made = self.encoder if isinstance(self.encoder, PowerMeanEncoder) else None
         return {
             "model": self.encoder.name,
             "dimensions": self.encoder.dim,
             "languages": self.encoder.languages,
             "finds_languages": self.encoder.identifier is not None,
-            "spaces": list(self.encoder.spaces),
+            "spaces": list(self.encoder.coverage(()).spaces),
             "parts": [
                 [part.space, [p if math.isfinite(p) else str(p) for p in part.powers]]
-                for part in self.encoder.recipe.parts
+                for part in (made.recipe.parts if made else ())
             ],
-            "znorm": self.encoder.recipe.znorm,
-            "mapped": self.encoder.alignment is not None,
+            "znorm": made.recipe.znorm if made else "none",
+            "mapped": made is not None and made.alignment is not None,
             "classifier": classifier
             and {
                 "classes": classifier.fitted.classes,
@@ -266,7 +271,7 @@ class Service:
         }
 
     @staticmethod
-    def _codes(encoder: PowerMeanEncoder, lang: Lang) -> Lang:
+    def _codes(encoder: SentenceEncoder, lang: Lang) -> Lang:
         """Return codes for languages as people write them."""
         if lang is None or lang == AUTO:
             return None
@@ -276,7 +281,7 @@ class Service:
         return Service._code(encoder, lang)
 
     @staticmethod
-    def _code(encoder: PowerMeanEncoder, given: str) -> str:
+    def _code(encoder: SentenceEncoder, given: str) -> str:
         # An encoder that tells no languages apart takes any code and keeps something for each.
         if not encoder.languages and not re.fullmatch("[a-z]{2,3}", given):
             raise LanguageError(f"no language {given!r}: give its code of two or three letters.")

@@ -2,7 +2,8 @@
 
 The encoder brings all languages to one space; a linear classifier of its rows is all that is
 trained. Whatever is chosen (columns, scaling, penalty, calibration) is chosen on training rows and
-folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T + bias``.
+folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T + bias``. A
+prediction needs no mapped rows: the map of a language is folded into the weights.
 
 `adapt` takes unlabelled text of a language, and gives its rows the mean and deviation that the
 training rows have: a z-norm of the kind of text at hand, on either side. It is done to the rows as
@@ -24,7 +25,7 @@ import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
-from pmeans.models import opened
+from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
 from pmeans.transfer.deciding import decisions
@@ -163,7 +164,7 @@ class TransferClassifier(Estimator):
         given = read_texts(texts)
         labels = read_labels(y, len(given))
         self._check_options(isinstance(labels[0], tuple))
-        encoder, words = opened(self.encoder), WordCount()
+        encoder, words = power_means(opened(self.encoder), "a TransferClassifier"), WordCount()
         langs = read_languages(self._named_or_own(lang), len(given))
         balanced = self.class_weight == "balanced"
         self._fitted = fit_classifier(

@@ -164,7 +164,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     kinds = set(map(type, names.classes))
     if len(set(names.classes)) < len(names.classes) or len(kinds) != 1:
         raise FormatError(f"{path}: damaged: its classes are {list(names.classes)!r:.60}.")
-    encoder = models.load(folder / _ENCODER)
+    encoder = models.power_means(models.load(folder / _ENCODER), "a classifier")
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim
     shapes = {"weights": (n, dim), "bias": (n,), "prior": (n,), "centre": (dim,), "spread": (dim,)}

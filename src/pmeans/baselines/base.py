@@ -1,0 +1,183 @@
+"""What every baseline is: an encoder that can be taken apart into settings and arrays, and stored.
+
+::
+
+    my-baseline/
+        baseline.toml            kind, format, name, and the settings
+        baseline.safetensors     all that was learned
+        encoder/                 the power means that it is built on, if it is, as a folder
+        MODEL.md, SHA256SUMS     its card, if it was built, and checksums of all files
+
+`pmeans.models` writes and reads these folders.
+"""
+
+from __future__ import annotations
+
+import abc
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pmeans.coverage import Coverage
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import FormatError, InputError
+from pmeans.identifier import Doubts
+from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks
+from pmeans.types import Array, Floats
+
+Settings = Mapping[str, Any]
+"""Numbers, strings and lists of them by name, as TOML has them."""
+
+
+class Baseline(SentenceEncoder):
+    """An encoder other than plain power means.
+
+    Attributes:
+        kind: What its files call it; a key of `pmeans.baselines.KINDS`.
+        format: Of its settings and arrays; to be raised when they change their meaning.
+        folder: Where it was loaded from, if it was.
+    """
+
+    kind: ClassVar[str]
+    format: ClassVar[int] = 1
+    name: str = ""
+    languages: tuple[str, ...] = ()
+    folder: Path | None = None
+
+    @abc.abstractmethod
+    def settings(self) -> Settings:
+        """Return what it is made by, but for what was learned."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, Array]:
+        """Return all that was learned, by name."""
+
+    def inner(self) -> PowerMeanEncoder | None:
+        """Return the encoder that it is built on, which is stored beside it."""
+        return None
+
+    @classmethod
+    @abc.abstractmethod
+    def restored(
+        cls,
+        name: str,
+        settings: Settings,
+        arrays: Mapping[str, Array],
+        inner: PowerMeanEncoder | None,
+    ) -> Self:
+        """Make the encoder whose parts these are, or raise a `FormatError` if they do not fit."""
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether it must be fitted on text before it encodes: see `fit`."""
+        return False
+
+    def fit(self, sentences: Iterable[str], *, lang: str | None = None) -> Self:
+        """Return an encoder of the same settings, fitted on sentences of the training language.
+
+        Which sentences these are is the caller's choice and promise.
+        """
+        raise InputError(f"{self.name!r} ({self.kind}) has nothing to be fitted on sentences.")
+
+    def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
+        """Turn strings of one language, which is covered, into rows, (n, dim) float32."""
+        raise NotImplementedError
+
+    def encode_rows(
+        self,
+        sentences: Iterable[str],
+        *,
+        lang: str | Iterable[str] | None = None,
+        out: Floats | None = None,
+        n_threads: int | None = None,
+    ) -> Floats:
+        """Turn sentences into rows, (n, dim) float32, as `SentenceEncoder` says."""
+        listed = isinstance(sentences, Sequence) and not isinstance(sentences, str)
+        given: Any = sentences if listed else _listed(sentences)
+        rows = np.empty((len(given), self.dim), dtype=np.float32) if out is None else out
+        if rows.shape != (len(given), self.dim):
+            raise InputError(f"out is {rows.shape}, expected {(len(given), self.dim)}.")
+        done, doubts = 0, Doubts()
+        for texts, langs in chunks(given, lang, CHUNK):
+            for i, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise InputError(f"sentence {done + i} is {text!r:.40}, and not a str.")
+            found = self.found(texts, langs, n_threads, doubts)
+            for code, which in by_language(texts, found, self.language):
+                some = texts if len(which) == len(texts) else [texts[i] for i in which]
+                rows[done + which] = self.encode_list(some, code, n_threads)
+            done += len(texts)
+        doubts.warn(stacklevel=3)
+        return rows
+
+    def coverage(
+        self, sentences: Iterable[str], *, lang: str | Iterable[str] | None = None
+    ) -> Coverage:
+        """Return what the word spaces below it know; without any, a coverage of no spaces."""
+        inner = self.inner()
+        if inner is not None:
+            return inner.coverage(sentences, lang=lang)
+        return Coverage.empty((), len(_listed(sentences)))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths of the files that it reads from: its own folder, and its word spaces."""
+        inner = self.inner()
+        return (*([str(self.folder)] if self.folder else []), *(inner.files if inner else ()))
+
+    def fingerprint(self) -> str:
+        """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
+        inner = self.inner()
+        found = hashlib.sha256(repr((self.kind, self.format)).encode())
+        found.update(repr(sorted(self.settings().items())).encode())
+        for name, array in sorted(self.arrays().items()):
+            found.update(repr((name, array.dtype.str, array.shape)).encode())
+            found.update(np.ascontiguousarray(array).data)
+        found.update(inner.fingerprint().encode() if inner else b"")
+        return found.hexdigest()[:12]
+
+    def __repr__(self) -> str:
+        languages = ", ".join(self.languages) or "any language"
+        return f"{type(self).__name__}({self.name!r}, {self.dim} d, {languages})"
+
+
+def setting(settings: Settings, name: str, kind: type) -> Any:
+    """Return a setting of a type; one that is missing or of another type is an error."""
+    value = settings.get(name)
+    accepted = (int, float) if kind is float else kind
+    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+        raise FormatError(f"the setting {name!r} is {value!r}, where a {kind.__name__} belongs.")
+    return kind(value)
+
+
+def array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...]) -> Array:
+    """Return an array of finite numbers; None in the shape stands for any length.
+
+    One that is missing, of another shape, or not finite is an error.
+    """
+    found = arrays.get(name)
+    if found is None:
+        raise FormatError(f"the array {name!r} is missing.")
+    fits = len(found.shape) == len(shape) and all(
+        wanted in (None, n) for n, wanted in zip(found.shape, shape, strict=True)
+    )
+    if not fits:
+        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        raise FormatError(f"the array {name!r} is {found.shape}, expected ({expected}).")
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise FormatError(f"the array {name!r} holds NaN or infinity.")
+    return found
+
+
+def inner_encoder(inner: PowerMeanEncoder | None) -> PowerMeanEncoder:
+    """Return the inner encoder; one that is missing is an error."""
+    if inner is None:
+        raise FormatError("the inner encoder is missing: no folder 'encoder'.")
+    return inner
+
+
+def _listed(sentences: Iterable[str]) -> list[str]:
+    return [text for texts, _ in chunks(sentences, None, CHUNK) for text in texts]
