@@ -11,7 +11,10 @@ import importlib
 from pmeans.baselines.base import Baseline
 from pmeans.errors import FormatError, did_you_mean
 
-KINDS: dict[str, tuple[str, str]] = {}
+KINDS: dict[str, tuple[str, str]] = {
+    "sif": ("sif", "Sif"),
+    "usif": ("sif", "Usif"),
+}
 """Module and class of each kind."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
 
 _MATERIAL = "## Material"
@@ -47,6 +48,22 @@ def render(
     if materials:
         rows = [[each.name, each.licence, each.use] for each in materials]
         sections += [_MATERIAL, _table(["source", "licence", "used for"], rows)]
+    return "\n\n".join(sections) + "\n"
+
+
+def render_baseline(baseline: Baseline, sizes: Mapping[str, int]) -> str:
+    """Return the card of a baseline, as Markdown."""
+    languages = ", ".join(baseline.languages) or "any language"
+    settings = [[name, f"`{value}`"] for name, value in baseline.settings().items()]
+    files = [[name, f"{n:,}"] for name, n in (*sizes.items(), ("all", sum(sizes.values())))]
+    sections = [
+        f"# {baseline.name}",
+        f"{baseline.dim:,} columns, {languages}. An encoder of the kind `{baseline.kind}`, whose "
+        f"fingerprint is `{baseline.fingerprint()}`.",
+        *(["## Settings", _table(["setting", "value"], settings)] if settings else ()),
+        "## Files",
+        _table(["file", "bytes"], files),
+    ]
     return "\n\n".join(sections) + "\n"
 
 

@@ -19,6 +19,7 @@ TRAIN = examples(
 )
 BUILD = examples(
     "pmeans build recipes/default.toml --out my-model",
+    "pmeans build recipes/baselines/sif-en.toml --out my-sif",
     "pmeans build my-model --package pmeans-model-mine",
 )
 EXTEND = examples(
@@ -66,8 +67,8 @@ def build(
         str,
         argument(
             "FILE",
-            "A TOML file: a recipe, its packing, what is fitted. Or a model that is there, by its "
-            "folder or name, to make a package of it.",
+            "A TOML file: a recipe, its packing, what is fitted; or a kind of baseline and its "
+            "settings. Or a model that is there, by its folder or name, to make a package of it.",
         ),
     ],
     *,
@@ -86,7 +87,7 @@ def build(
     NAME. The size of each file goes to standard output.
     """
     from pmeans import models
-    from pmeans.building.build_file import Build
+    from pmeans.building.baseline_file import read_build
     from pmeans.building.graph import Graph
     from pmeans.building.package import FIRST_VERSION, write_package
 
@@ -97,7 +98,7 @@ def build(
     if package is None and (version or not to_build):
         raise typer.BadParameter("say where to write the package.", param_hint="--package")
     if out is not None:
-        plan = Build.from_toml(source, data)
+        plan = read_build(source, data)
         with resumable(), progress(plan.name) as step:
             sizes = plan.make(out, progress=step, graph=Graph(data))
     if package is not None:

@@ -1,4 +1,4 @@
-"""Trainers: raw material in, a `WordSpace` out.
+"""Trainers: raw material in, a `WordSpace` out, or an encoder of `pmeans.baselines`.
 
 A trainer is a frozen dataclass; its fields are the keys of its TOML file, and `kind` says which
 one is meant. `read_trainers` reads a file, `pmeans.building.graph` makes what it needs first.
@@ -28,7 +28,7 @@ from typing import Any
 from pmeans import config
 from pmeans.errors import ConfigError, did_you_mean
 from pmeans.spaces.library import data_home
-from pmeans.training.trainer import Trainer
+from pmeans.training.trainer import BaselineTrainer, Trainer
 
 KINDS: dict[str, tuple[str, str]] = {
     "convert": ("joined", "Convert"),
@@ -49,6 +49,12 @@ KINDS: dict[str, tuple[str, str]] = {
 }
 """Module and class of each kind."""
 
+BASELINES: dict[str, tuple[str, str]] = {
+    "sif": ("sif", "TrainSif"),
+    "usif": ("sif", "TrainUsif"),
+}
+"""The same of the kinds whose result is an encoder of `pmeans.baselines`."""
+
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -60,12 +66,7 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
         data: What ``{data}`` stands for; `data_home` if None.
     """
     content = config.read_toml(path)
-    kind = content.pop("kind", None)
-    if kind not in KINDS:
-        near = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
-        raise ConfigError(f"{path}: kind {kind!r} is none of {', '.join(KINDS)}.{near}")
-    module, name = KINDS[kind]
-    cls = getattr(importlib.import_module(f"pmeans.training.{module}"), name)
+    cls = _of_kind(content.pop("kind", None), KINDS, path)
     keys = [field.name for field in dataclasses.fields(cls)]
     found: dict[str, Trainer] = {}
     for variant in _variants(content, keys, str(path), {"data": str(data_home(data))}):
@@ -76,6 +77,24 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
                 "name, as in 'glove-{lang}'."
             )
         found[trainer.name] = trainer.beside(Path(path).resolve().parent)
+    return found
+
+
+def read_baseline(path: str | Path, data: str | Path | None = None) -> BaselineTrainer:
+    """Read the trainer of a baseline; its file's name is its name unless it says otherwise."""
+    content = {"name": Path(path).stem} | config.read_toml(path)
+    cls = _of_kind(content.pop("kind", None), BASELINES, path)
+    content = filled(content, {"data": str(data_home(data))}, str(path))
+    trainer: BaselineTrainer = config.build(cls, content, str(path))
+    return trainer.beside(Path(path).resolve().parent)
+
+
+def _of_kind(kind: object, kinds: Mapping[str, tuple[str, str]], path: str | Path) -> type[Any]:
+    if not isinstance(kind, str) or kind not in kinds:
+        near = did_you_mean(kind, kinds) if isinstance(kind, str) else ""
+        raise ConfigError(f"{path}: kind {kind!r} is none of {', '.join(kinds)}.{near}")
+    module, name = kinds[kind]
+    found: type[Any] = getattr(importlib.import_module(f"pmeans.training.{module}"), name)
     return found
 
 

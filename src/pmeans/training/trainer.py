@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 import numpy as np
 
+from pmeans.baselines.base import Baseline
 from pmeans.errors import StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
@@ -107,6 +108,20 @@ class Checkpoint:
         if self.path is not None:
             metadata = {"identity": self._identity, "state": json.dumps(dict(state))}
             write_tensors(self.path, dict(arrays), metadata)
+
+
+class BaselineTrainer(FromFiles, ABC):
+    """A frozen dataclass as `Trainer`, whose result is an encoder.
+
+    Attributes:
+        name: What the encoder will be called.
+    """
+
+    name: str
+
+    @abstractmethod
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Baseline:
+        """Train as `Trainer.train` does, from the beginning or from a checkpoint."""
 
 
 class Trainer(FromFiles, ABC):

@@ -1,0 +1,277 @@
+"""SIF and uSIF: means of word vectors that are weighted by how rare words are.
+
+SIF (Arora, Liang and Ma, 2017): word w weighs a / (a + p(w)), a sentence is the mean of its
+weighted vectors, and the first singular vector of training sentences is taken out of every row.
+uSIF (Ethayarajh, 2018) finds a by itself, from the average length n of a sentence: with V words, of
+which a share alpha is commoner than 1 - (1 - 1/V)^n, a is (1 - alpha) / (alpha V / 2), and w weighs
+a / (a/2 + p(w)). Within a sentence each dimension is scaled to length 1 before the words are
+weighted, and five singular vectors are taken out, each by its share of their squared values.
+
+Weights and, for SIF, the projection are linear in the word vectors. They are folded into a copy of
+the space, and the kernel of plain means does the rest. The scale of a dimension within a
+sentence is sqrt(n) times the power mean of p = 2, which the same kernel gives.
+
+With several languages, each has its own frequencies. What is taken out is found in text of the
+training language, and taken out of all: a classifier sees one space.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from pmeans import kernels
+from pmeans.baselines.base import Baseline, Settings, array, inner_encoder, setting
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import FormatError, InputError, NotFittedError
+from pmeans.recipe import Part, Recipe
+from pmeans.sentence_encoder import CHUNK, chunks
+from pmeans.spaces.space import WordSpace
+from pmeans.types import Array, Floats, Tokenizer
+
+
+class Sif(Baseline):
+    """Smooth inverse frequency over one word space."""
+
+    kind = "sif"
+    components = 1
+    """How many singular vectors are taken out."""
+
+    def __init__(
+        self,
+        name: str,
+        encoder: PowerMeanEncoder,
+        frequencies: Array,
+        a: float = 1e-3,
+        removed: Floats | None = None,
+    ) -> None:
+        """Join a space with the frequencies of its words.
+
+        Args:
+            name: For people.
+            encoder: The plain mean of one space, without z-norm and alignment: see `plain_mean`.
+            frequencies: p(w) of each word within its language, (n_words,); 0 if it is not known.
+            a: How common a word must be to weigh half as much as a rare one.
+            removed: What `fit` found, (n, dim).
+        """
+        powers = [part.powers for part in encoder.recipe.parts]
+        if powers != [(1,)] or encoder.znorm or encoder.alignment:
+            raise InputError(f"{self.kind} is built on the plain mean of one word space.")
+        self.name, self.a, self.removed = name, a, removed
+        self.encoder, self.dim, self.languages = encoder, encoder.dim, encoder.languages
+        self.frequencies = np.ascontiguousarray(frequencies, dtype=np.float32)
+        if self.frequencies.shape != (len(self.space),) or not (self.frequencies >= 0).all():
+            raise InputError(
+                f"frequencies {self.frequencies.shape} for the {len(self.space):,} words of "
+                f"{self.space.name!r}: one of at least 0 for each is needed."
+            )
+        if not a > 0:
+            raise InputError(f"a must be above 0, not {a}.")
+
+    @property
+    def space(self) -> WordSpace:
+        """The word space."""
+        (found,) = self.encoder.spaces.values()
+        return found
+
+    @property
+    def needs_fit(self) -> bool:
+        """Whether nothing says yet what is to be taken out."""
+        return self.removed is None
+
+    def settings(self) -> Settings:
+        """Return a."""
+        return {"a": self.a}
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the frequencies, and what is taken out."""
+        learned = {} if self.removed is None else {"removed": self.removed}
+        return {"frequencies": self.frequencies, **learned}
+
+    def inner(self) -> PowerMeanEncoder:
+        """Return the plain mean."""
+        return self.encoder
+
+    @classmethod
+    def restored(
+        cls,
+        name: str,
+        settings: Settings,
+        arrays: Mapping[str, Array],
+        inner: PowerMeanEncoder | None,
+    ) -> Self:
+        """Make the encoder of stored parts."""
+        encoder = inner_encoder(inner)
+        (space,) = encoder.spaces.values()
+        removed = array(arrays, "removed", (None, space.dim)) if "removed" in arrays else None
+        frequencies = array(arrays, "frequencies", (len(space),))
+        rest = {key: setting(settings, key, float) for key in cls._numbers()}
+        try:
+            return cls(name, encoder, frequencies, removed=removed, **rest)
+        except InputError as error:
+            raise FormatError(str(error)) from error
+
+    @classmethod
+    def _numbers(cls) -> tuple[str, ...]:
+        return ("a",)
+
+    def weights(self) -> Floats:
+        """Return what each word weighs, (n_words,)."""
+        return np.float32(self.a) / (np.float32(self.a) + self.frequencies)
+
+    def fit(self, sentences: Iterable[str], *, lang: str | None = None) -> Self:
+        """Find what is taken out in sentences of the training language."""
+        rows = self._learn(sentences, lang)
+        if not len(rows):
+            raise InputError(f"{self.kind} needs sentences with known words to be fitted on.")
+        return self._replace(removed=_directions(rows, self.components, shares=self.components > 1))
+
+    def _learn(self, sentences: Iterable[str], lang: str | None) -> Floats:
+        """Return the rows of sentences with a known word, before anything is taken out."""
+        blocks = [np.empty((0, self.dim), dtype=np.float32)]
+        for texts, _ in chunks(sentences, None, CHUNK):
+            rows = self._raw(texts, self.language(lang), None)
+            blocks.append(rows[rows.any(axis=1)])
+        return np.concatenate(blocks)
+
+    def _replace(self, **changes: Any) -> Self:
+        kept = {"frequencies": self.frequencies, "removed": self.removed, **self.settings()}
+        return type(self)(self.name, self.encoder, **{**kept, **changes})
+
+    def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
+        """Turn strings of one language into rows, (n, dim) float32."""
+        return self._folded.encode_rows(texts, lang=lang, n_threads=n_threads)
+
+    def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
+        return self._weighted.encode_rows(texts, lang=lang, n_threads=n_threads)
+
+    @cached_property
+    def _weighted(self) -> PowerMeanEncoder:
+        vectors = self.space.rows(slice(None)) * self.weights()[:, None]
+        weighted = dataclasses.replace(self.space, matrix=vectors, scale=None, path="")
+        return self.encoder.replace(spaces={self.encoder.recipe.parts[0].space: weighted})
+
+    @cached_property
+    def _folded(self) -> PowerMeanEncoder:
+        """The mean of words that are weighted and projected: all of SIF."""
+        rest, ((name, space),) = self._rest(), self._weighted.spaces.items()
+        sub = space.subwords
+        if sub is not None:
+            ngrams = kernels.map_rows(sub.vectors, rest)
+            sub = dataclasses.replace(sub, ngrams=ngrams, scale=None)
+        vectors = kernels.map_rows(np.ascontiguousarray(space.matrix), rest)
+        folded = dataclasses.replace(space, matrix=vectors, subwords=sub)
+        return self._weighted.replace(spaces={name: folded})
+
+    def _rest(self) -> Floats:
+        """Return the matrix that takes the singular vectors out of a row, (dim, dim)."""
+        if self.removed is None:
+            raise NotFittedError(
+                f"{self.name!r} ({self.kind}) has not been fitted: "
+                "encoder = encoder.fit(sentences, lang=...)."
+            )
+        # Not by BLAS, whose order of summation is its own.
+        rest = np.eye(self.dim)
+        for each in self.removed.astype(np.float64):
+            rest -= np.outer(each, each)
+        return rest.astype(np.float32)
+
+
+class Usif(Sif):
+    """Unsupervised smooth inverse frequency over one word space."""
+
+    kind = "usif"
+    components = 5
+
+    def __init__(
+        self,
+        name: str,
+        encoder: PowerMeanEncoder,
+        frequencies: Array,
+        length: float = 11.0,
+        removed: Floats | None = None,
+    ) -> None:
+        """Do as `Sif`, with the average length of a sentence in place of a; `fit` finds it."""
+        super().__init__(name, encoder, frequencies, removed=removed)
+        self.length = length
+        if not length > 0:
+            raise InputError(f"the average length of a sentence must be above 0, not {length}.")
+
+    def settings(self) -> Settings:
+        """Return the average length of a sentence."""
+        return {"length": self.length}
+
+    @classmethod
+    def _numbers(cls) -> tuple[str, ...]:
+        return ("length",)
+
+    def weights(self) -> Floats:
+        """Return what each word weighs, (n_words,); a word without a frequency is the rarest."""
+        found = np.empty(len(self.space), dtype=np.float32)
+        for lang, table in self.space.tables.items():
+            rows = slice(table.start, table.start + len(table))
+            p = self.frequencies[rows].astype(np.float64)
+            common = np.count_nonzero(p > 1 - (1 - 1 / len(p)) ** self.length)
+            if not common or common == len(p):
+                raise InputError(
+                    f"usif needs common words and rare ones: of {len(p):,} words of {lang!r} in "
+                    f"{self.space.name!r}, {common:,} are common. Give other frequencies."
+                )
+            alpha = common / len(p)
+            a = (1 - alpha) / (alpha * len(p) / 2)
+            found[rows] = a / (a / 2 + np.where(p > 0, p, p[p > 0].min()))
+        return found
+
+    def fit(self, sentences: Iterable[str], *, lang: str | None = None) -> Self:
+        """Find the average length, and what is taken out, in sentences of the training language."""
+        texts = list(sentences)
+        tokens = self.encoder.coverage(texts, lang=self.language(lang)).tokens
+        measured = self._replace(length=float(tokens[tokens > 0].mean())) if tokens.any() else self
+        return super(Usif, measured).fit(texts, lang=lang)
+
+    def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
+        """Turn strings of one language into rows, (n, dim) float32."""
+        rest = self._rest()
+        return kernels.map_rows(self._raw(texts, lang, n_threads), rest, n_threads=n_threads)
+
+    def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
+        both, coverage = self._joined.encode_covered(texts, lang=lang, n_threads=n_threads)
+        mean, scale = both[:, : self.dim], both[:, self.dim :]
+        scale = scale * np.sqrt(coverage.known[0], dtype=np.float32)[:, None]
+        return np.divide(mean, scale, out=np.zeros_like(mean), where=scale > 0)
+
+    @cached_property
+    def _joined(self) -> PowerMeanEncoder:
+        """The weighted mean beside the quadratic mean of the words as they are."""
+        # What is composed of n-grams has no weight. A phrase is one vector but counts as several
+        # words: its own words are taken instead.
+        plain = dataclasses.replace(self.space, subwords=None)
+        weighted = dataclasses.replace(*self._weighted.spaces.values(), subwords=None)
+        parts = (Part("weighted", (1,), phrases=False), Part("plain", (2,), phrases=False))
+        recipe = dataclasses.replace(self.encoder.recipe, parts=parts)
+        return PowerMeanEncoder(recipe, {"weighted": weighted, "plain": plain})
+
+
+def plain_mean(space: WordSpace, name: str, tokenizer: Tokenizer) -> PowerMeanEncoder:
+    """Return the mean of a space's vectors, which SIF and uSIF are built on."""
+    return PowerMeanEncoder(Recipe((Part(space.name, (1,)),), name, tokenizer), {space.name: space})
+
+
+def _directions(rows: Floats, n: int, *, shares: bool) -> Floats:
+    """Return the first right singular vectors of rows, (<= n, dim), not centred.
+
+    With ``shares`` each is scaled so that the product with itself removes its share of their
+    squared singular values.
+    """
+    many = rows.astype(np.float64)
+    squares, vectors = np.linalg.eigh(many.T @ many)
+    squares, vectors = squares[::-1][:n], vectors[:, ::-1][:, :n].T
+    kept = squares > squares[0] * 1e-12  # fewer sentences than vectors
+    squares, vectors = squares[kept], vectors[kept]
+    if shares:
+        vectors = vectors * np.sqrt(squares / squares.sum())[:, None]
+    return vectors.astype(np.float32)
