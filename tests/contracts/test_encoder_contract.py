@@ -9,6 +9,8 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.teacher import TeacherEncoder
+from pmeans.baselines.tfidf import Tfidf
 from pmeans.errors import InputError, LanguageError
 from pmeans.evaluation.controls import RandomProjection
 from pmeans.spaces.space import Subwords
@@ -71,6 +73,12 @@ def _usif(folder):
     return pmeans.load(folder / "usif")
 
 
+def _teacher(folder):
+    made = TeacherEncoder("teacher", "nowhere", ("en", "de"), 3, "0" * 12)
+    made._speak = lambda texts: np.array([[len(t), ord(t[0]), 1] for t in texts], dtype=np.float32)
+    return made
+
+
 ENCODERS = {
     "power means": _plain,
     "z-normed": _normed,
@@ -80,6 +88,8 @@ ENCODERS = {
     "projected": lambda folder: RandomProjection(_normed(folder), 11),
     "SIF": _sif,
     "uSIF": _usif,
+    "TF-IDF": lambda folder: Tfidf("tfidf", 9).fit(TEXTS["en"], lang="en"),
+    "teacher": _teacher,
 }
 
 

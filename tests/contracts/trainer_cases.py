@@ -55,6 +55,12 @@ CASES = {
         keeps=False,
         learns=False,
     ),
+    "random": Case(
+        'space = "both.safetensors"\ndim = 7',
+        material="both.safetensors",
+        keeps=False,
+        learns=False,
+    ),
     "bivcd": Case(
         """
         dim = 4

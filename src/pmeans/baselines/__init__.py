@@ -14,6 +14,8 @@ from pmeans.errors import FormatError, did_you_mean
 KINDS: dict[str, tuple[str, str]] = {
     "sif": ("sif", "Sif"),
     "usif": ("sif", "Usif"),
+    "tfidf": ("tfidf", "Tfidf"),
+    "teacher": ("teacher", "TeacherEncoder"),
 }
 """Module and class of each kind."""
 

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError
 from pmeans.identifier import Doubts
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks
-from pmeans.types import Array, Floats
+from pmeans.types import Array, Floats, Tokenizer
 
 Settings = Mapping[str, Any]
 """Numbers, strings and lists of them by name, as TOML has them."""
@@ -81,6 +82,14 @@ class Baseline(SentenceEncoder):
         Which sentences these are is the caller's choice and promise.
         """
         raise InputError(f"{self.name!r} ({self.kind}) has nothing to be fitted on sentences.")
+
+    def tokenized(self, tokenizer: Tokenizer) -> Self:
+        """Return the same encoder of text that is split in another way, where it splits text."""
+        inner = self.inner()
+        if inner is None:
+            return self
+        inner = inner.replace(recipe=dataclasses.replace(inner.recipe, tokenizer=tokenizer))
+        return self.restored(self.name, self.settings(), self.arrays(), inner)
 
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         """Turn strings of one language, which is covered, into rows, (n, dim) float32."""

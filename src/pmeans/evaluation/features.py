@@ -1,4 +1,4 @@
-"""A dataset as an encoder sees it: matrices, z-normalised on rows that may be looked at.
+"""A dataset as an encoder sees it: matrices, fitted on rows that may be looked at.
 
 A recipe names the scope of its z-norm; which rows that means within an evaluation is decided here
 and nowhere else:
@@ -15,6 +15,9 @@ An encoder that comes with fitted statistics keeps them, unless it is to be adap
 statistics of every language are fitted anew, on ``rows`` as for ``per_language``, or on the
 ``test`` rows of a test language, which an application may do and a fair comparison may not. An
 alignment fitted on the earlier z-scores is applied to the new ones.
+
+A baseline that is still to be fitted (what SIF takes out, the words of TF-IDF) is fitted on the
+rows of ``train``, split by split.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pmeans.baselines.base import Baseline
 from pmeans.errors import InputError
 from pmeans.evaluation.dataset import Dataset, TaskPart
 from pmeans.types import Array, Encoder, Floats
@@ -50,7 +54,7 @@ class View:
 
 
 class Features:
-    """An encoder and a dataset; `view` fits the z-norm, where there is one to be fitted."""
+    """An encoder and a dataset; `view` fits what is to be fitted: a z-norm, a baseline."""
 
     def __init__(self, encoder: Encoder, dataset: Dataset, adapt: Adapt | None = None) -> None:
         self._encoder: Any = encoder
@@ -59,6 +63,8 @@ class Features:
         recipe = getattr(encoder, "recipe", None)
         fitted = getattr(encoder, "znorm", None) is not None
         self._scope = "none" if recipe is None or (fitted and not adapt) else recipe.znorm
+        if isinstance(encoder, Baseline):
+            self._scope = "train" if encoder.needs_fit else "none"
         self._kept: dict[str, View] = {}
 
     @property
@@ -67,14 +73,14 @@ class Features:
         return self._scope not in ("train", "per_language")
 
     def check(self, train_lang: str, test_langs: Sequence[str]) -> None:
-        """Raise an error if a language lacks the rows that its z-norm is to be fitted on."""
+        """Raise an error if a language lacks the rows that an encoder is to be fitted on."""
         langs = {"train": [train_lang], "per_language": [train_lang, *test_langs]}
         for lang in langs.get(self._scope, ()):
             if not {"all", "train"} & set(self._dataset.rows[lang]):
                 raise InputError(
                     f"task {self._dataset.task!r} has nothing but test rows in {lang!r}, and a "
-                    f"z-norm of scope {self._scope!r} must not be fitted on those. Fit the encoder "
-                    "on other text of that language first, or take another scope."
+                    f"z-norm of scope {self._scope!r}, or a baseline, must not be fitted on those. "
+                    "Fit the encoder on other text of that language first, or take another scope."
                 )
 
     def view(self, train_lang: str, part: TaskPart, seen: Mapping[str, Array]) -> View:
@@ -107,5 +113,8 @@ class Features:
 
     def _fit(self, encoder: Any, lang: str, part: TaskPart, rows: Array) -> Any:
         sentences = self._dataset.rows[lang][part].sentences
+        seen = [sentences[i] for i in rows]
+        if isinstance(encoder, Baseline):
+            return encoder.fit(seen, lang=lang)
         kept = {"keep_alignment": True} if self._adapt else {}
-        return encoder.fit_znorm([sentences[i] for i in rows], lang=lang, **kept)
+        return encoder.fit_znorm(seen, lang=lang, **kept)

@@ -18,16 +18,23 @@ from functools import cached_property
 from pathlib import Path
 
 from pmeans import models
+from pmeans.baselines.base import Baseline
+from pmeans.baselines.sif import Sif, Usif
+from pmeans.baselines.tfidf import Tfidf
 from pmeans.building.build_file import fit_on_pairs
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import LanguageError, StorageError
+from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.evaluation import cells
 from pmeans.evaluation.controls import RandomProjection
+from pmeans.evaluation.protocol import UNCHANGED
 from pmeans.experiments.plan import EncoderRow
+from pmeans.models import AnyEncoder
 from pmeans.recipe import Recipe
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
+from pmeans.training.frequencies import row_frequencies
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +46,10 @@ class Opened:
 
     id: str
     dim: int
-    make: Callable[[], PowerMeanEncoder | RandomProjection]
+    make: Callable[[], SentenceEncoder]
 
     @cached_property
-    def encoder(self) -> PowerMeanEncoder | RandomProjection:
+    def encoder(self) -> SentenceEncoder:
         """The encoder, made once."""
         return self.make()
 
@@ -53,6 +60,7 @@ class Shelf:
     def __init__(self) -> None:
         self._spaces: dict[str, WordSpace] = {}
         self._digests: dict[str, str] = {}
+        self._baselines: dict[EncoderRow, Baseline] = {}
         self._opened: dict[str, Opened] = {}
 
     def open(self, row: EncoderRow, train_lang: str, test_lang: str) -> Opened:
@@ -67,25 +75,51 @@ class Shelf:
         back = row.text and row.text.first == test_lang
         row = _for_language(row, train_lang if back else test_lang)
         try:
-            encoder = self._model(row) if row.model else self._joined(row)
+            encoder = self._found(row)
         except StorageError as error:
             # What is missing; what follows is for one who typed a name, on this machine.
             raise StorageError(re.split(r"[.:] ", str(error))[0].rstrip(".")) from error
         for lang in (train_lang, test_lang):
             if encoder.languages and lang not in encoder.languages:
-                raise LanguageError(
-                    f"its word spaces know {', '.join(encoder.languages)}, not {lang}"
-                )
-        spaces = [space.digest() for space in encoder.spaces.values()]
-        content: list[object] = [encoder.recipe.id, spaces, row.project]
-        content += [self._text(row.text), row.align] if row.text else []
-        content += [encoder.fitted_digest()] if row.model else []
-        digits = cells.name([*content, row.adapt] if row.adapt else content)
+                knows = "it knows" if isinstance(encoder, Baseline) else "its word spaces know"
+                raise LanguageError(f"{knows} {', '.join(encoder.languages)}, not {lang}")
+        digits = self._digits(encoder, row)
         if digits not in self._opened:
             self._opened[digits] = Opened(
                 digits, row.project or encoder.dim, lambda: _made(encoder, row)
             )
         return self._opened[digits]
+
+    def _digits(self, encoder: AnyEncoder, row: EncoderRow) -> str:
+        """Name what a row computes."""
+        if isinstance(encoder, Baseline):
+            return cells.name([encoder.fingerprint()])
+        spaces = [space.digest() for space in encoder.spaces.values()]
+        content: list[object] = [encoder.recipe.id, spaces, row.project]
+        content += [self._text(row.text), row.align] if row.text else []
+        content += [encoder.fitted_digest()] if row.model else []
+        return cells.name([*content, row.adapt] if row.adapt else content)
+
+    def _found(self, row: EncoderRow) -> AnyEncoder:
+        """Open the encoder of a row without what the row adds to it."""
+        same = replace(row, name="", set="available", published=None, settings=UNCHANGED)
+        if same in self._baselines:
+            return self._baselines[same]
+        encoder = self._model(row) if row.model else self._fitted(row) or self._joined(row)
+        if isinstance(encoder, Baseline):
+            self._baselines[same] = encoder
+        return encoder
+
+    def _fitted(self, row: EncoderRow) -> Baseline | None:
+        """Make the baseline that is to be fitted on training rows, if the row is one."""
+        if row.baseline is None:
+            return None
+        if row.baseline == "tfidf":
+            return Tfidf(row.name, tokenizer=row.tokenizer)
+        encoder = self._joined(row)
+        (space,) = encoder.spaces.values()
+        kind = Usif if row.baseline == "usif" else Sif
+        return kind(row.name, encoder, row_frequencies(space))
 
     def _joined(self, row: EncoderRow) -> PowerMeanEncoder:
         recipe = Recipe(row.parts, row.name, row.tokenizer, row.root, row.znorm)
@@ -93,8 +127,14 @@ class Shelf:
             self._spaces[name] = find_space(name)
         return PowerMeanEncoder(recipe, {p.space: self._spaces[p.space] for p in row.parts})
 
-    def _model(self, row: EncoderRow) -> PowerMeanEncoder:
-        made = models.power_means(models.load(row.model), "a row of an experiment")
+    def _model(self, row: EncoderRow) -> AnyEncoder:
+        made = models.load(row.model)
+        if isinstance(made, Baseline):
+            if row.adapt or row.project:
+                raise InputError(
+                    f"encoder {row.name!r} is a baseline: adapt and project are for power means."
+                )
+            return made.tokenized(row.tokenizer)
         return made.replace(recipe=replace(made.recipe, tokenizer=row.tokenizer))
 
     def _text(self, file: PairFile) -> tuple[object, ...]:
@@ -122,10 +162,13 @@ def _for_language(row: EncoderRow, lang: str) -> EncoderRow:
             )
         second = text.second.replace("{lang}", lang)
         text = replace(text, path=text.path.replace("{lang}", lang), second=second)
-    return replace(row, parts=parts, text=text)
+    model = row.model and row.model.replace("{lang}", lang)
+    return replace(row, parts=parts, text=text, model=model)
 
 
-def _made(encoder: PowerMeanEncoder, row: EncoderRow) -> PowerMeanEncoder | RandomProjection:
+def _made(encoder: AnyEncoder, row: EncoderRow) -> SentenceEncoder:
+    if isinstance(encoder, Baseline):
+        return encoder
     if row.text:
         # Its sentences are raw, whatever the tokenizer of the task's.
         raw = encoder.replace(recipe=replace(encoder.recipe, tokenizer="words"))

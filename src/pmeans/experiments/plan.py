@@ -60,7 +60,10 @@ class EncoderRow:
             and for the training language where the test language is its first.
         align: How the text's two languages are mapped into one space; None for no map.
         model: In place of parts, text and align: ``"default"``, the model in the package, or the
-            folder of another, but for its tokenizer.
+            folder or name of another, also of a baseline, but for its tokenizer. ``{lang}`` stands
+            for the test language.
+        baseline: Fitted on the training rows of each split: ``sif`` or ``usif`` over the mean of
+            the one part, with wordfreq's frequencies; or ``tfidf``, of 3600 words, without parts.
         adapt: Fit the z-norm anew on the task: ``rows`` on each language's rows outside the test
             set, ``test`` on the test rows of the test language.
         settings: What is chosen about the protocol, where it has the choice.
@@ -78,6 +81,7 @@ class EncoderRow:
     text: PairFile | None = None
     align: Fit | None = None
     model: str | None = None
+    baseline: Literal["sif", "usif", "tfidf"] | None = None
     adapt: Adapt | None = None
     settings: Settings = UNCHANGED
     absent: str | None = None
@@ -283,8 +287,9 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
         yield from _row_mistakes(row)
         for protocol in protocols.values():
             of_name(protocol).check_settings(row.settings)
-        if row.project and "transfer" in protocols.values():
-            yield f"encoder {row.name!r}: a projection has no columns for 'transfer' to choose."
+        if (row.project or row.baseline) and "transfer" in protocols.values():
+            what = "projection" if row.project else "baseline"
+            yield f"encoder {row.name!r}: a {what} has no columns for 'transfer' to choose."
         if row.published and row.published not in models:
             yield (
                 f"encoder {row.name!r}: no published row {row.published!r}."
@@ -293,7 +298,9 @@ def _mistakes(experiment: Experiment) -> Iterator[str]:
 
 
 def _row_mistakes(row: EncoderRow) -> Iterator[str]:
-    if not row.parts and not row.absent and not row.model:
+    if row.baseline:
+        yield from _baseline_mistakes(row)
+    elif not row.parts and not row.absent and not row.model:
         yield f"encoder {row.name!r} has no parts; if it cannot be had, let absent say why."
     if row.model and (row.parts or row.text or row.align or row.znorm != "none"):
         yield f"encoder {row.name!r} is a model, which has its own parts, z-norm and alignment."
@@ -307,6 +314,19 @@ def _row_mistakes(row: EncoderRow) -> Iterator[str]:
         yield f"encoder {row.name!r}: align needs a text to be fitted on."
     if row.project is not None and row.project < 1:
         yield f"encoder {row.name!r}: cannot project to {row.project} columns: at least 1."
+
+
+def _baseline_mistakes(row: EncoderRow) -> Iterator[str]:
+    powers = [part.powers for part in row.parts]
+    if powers != ([] if row.baseline == "tfidf" else [(1,)]):
+        needs = "no parts" if row.baseline == "tfidf" else "one part, with powers = [1]"
+        yield f"encoder {row.name!r}: {row.baseline} needs {needs}."
+    others = (row.model, row.absent, row.project, row.text, row.align, row.adapt)
+    if any(others) or row.znorm != "none":
+        yield (
+            f"encoder {row.name!r} is fitted on the training rows: leave out model, absent, "
+            "project, text, align, adapt and znorm."
+        )
 
 
 def _check_known(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:

@@ -30,6 +30,7 @@ from pmeans.evaluation.protocol import Protocol
 from pmeans.experiments.encoders import Opened, Shelf
 from pmeans.experiments.plan import EncoderRow, Experiment, Place, places
 from pmeans.experiments.results import Key, Reasons, note
+from pmeans.models import power_means
 from pmeans.types import Progress
 
 
@@ -156,6 +157,8 @@ def prepare(experiment: Experiment, root: Path) -> tuple[list[Work], dict[Key, s
         protocols.check(work.dataset, work.protocol.name, work.train_lang, tested)
         # What is fitted on text asks nothing of the task, and takes a while to make.
         if not work.row.text:
+            if work.protocol.name == "transfer":
+                power_means(work.opened.encoder, "the protocol 'transfer'")
             features = Features(work.opened.encoder, work.dataset, work.row.adapt)
             features.check(work.train_lang, tested)
     return list(works.values()), named, reasons

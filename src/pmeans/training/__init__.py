@@ -46,12 +46,15 @@ KINDS: dict[str, tuple[str, str]] = {
     "compounds": ("compounds", "Compounds"),
     "forms": ("forms", "Forms"),
     "subwords": ("subwords", "FittedSubwords"),
+    "random": ("joined", "RandomVectors"),
 }
 """Module and class of each kind."""
 
 BASELINES: dict[str, tuple[str, str]] = {
     "sif": ("sif", "TrainSif"),
     "usif": ("sif", "TrainUsif"),
+    "tfidf": ("tfidf", "TrainTfidf"),
+    "teacher": ("teacher", "AsEncoder"),
 }
 """The same of the kinds whose result is an encoder of `pmeans.baselines`."""
 

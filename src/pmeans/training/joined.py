@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import ConfigError, InputError
 from pmeans.spaces import edit, readers
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -50,6 +50,42 @@ class Convert(Trainer):
         )  # fmt: skip
         progress(1.0, str(report))
         return edit.quantise(space, self.precision) if self.precision else space
+
+
+@dataclass(frozen=True)
+class RandomVectors(Trainer):
+    """Give the words of a space random vectors: a control that knows words and no meanings.
+
+    Numbers are normal, as large on average as those of the space. Phrases stay, n-grams do not.
+
+    Attributes:
+        space: Whose words these are.
+        dim: Number of columns; that of the space if None.
+        seed: Of the numbers.
+    """
+
+    name: str
+    space: SpaceRef
+    dim: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dim is not None and self.dim < 1:
+            raise ConfigError(f"{self.name!r}: dim must be at least 1, not {self.dim}.")
+        if self.seed < 0:
+            raise ConfigError(f"{self.name!r}: the seed must be at least 0, not {self.seed}.")
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Draw the vectors; the checkpoint is not used."""
+        space = find_space(self.space)
+        progress(0.0, f"{len(space):,} words of {space.name}")
+        generator = np.random.default_rng(self.seed)
+        shape = (len(space), self.dim or space.dim)
+        vectors = generator.standard_normal(shape, dtype=np.float32)
+        vectors *= np.sqrt(np.mean(np.square(space.rows(slice(None))), dtype=np.float64))
+        progress(1.0, f"{shape[1]} random numbers each")
+        plain = replace(space, matrix=vectors, scale=None, subwords=None, path="")
+        return replace(plain, name=self.name, source=f"random vectors of the words of {space.name}")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A teacher: vectors of the sentences of one language, for word vectors to be taught by.
 
-It is a model (`pmeans.training.speakers`), or a table of vectors at hand: a word space or any file
+It is a model (`pmeans.baselines.speakers`), or a table of vectors at hand: a word space or any file
 of word vectors that has sentences for words, such as ``X.npy`` beside ``X.words.txt``, one sentence
 per line.
 
@@ -20,14 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans.baselines.speakers import Pooling, model_digest, model_files, open_model
+from pmeans.baselines.teacher import TeacherEncoder
 from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.output import unit_rows
 from pmeans.spaces.library import home
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.store import open_space
 from pmeans.tensors import decoded, map_tensors, quantised, write_tensors
-from pmeans.training.speakers import Pooling, model_files, open_model
-from pmeans.training.trainer import FilePath, FromFiles
+from pmeans.training.trainer import BaselineTrainer, FilePath, FromFiles
 from pmeans.types import Array, Progress
 
 KEPT_AT_ONCE = 4096
@@ -70,7 +71,8 @@ class Teacher(FromFiles):
         path = Path(self.path)
         files = model_files(path)
         if files:
-            found = self._spoken(sentences, self._digest(files), progress)
+            identity = model_digest(files, self.pooling, self.tokens)
+            found = self._spoken(sentences, identity, progress)
             return found, np.ones(len(sentences), dtype=np.bool_)
         if path.suffix == ".safetensors":
             table = open_space(path)
@@ -114,13 +116,32 @@ class Teacher(FromFiles):
             found[at] = vectors
         return found[places]
 
-    def _digest(self, files: Sequence[Path]) -> str:
-        """Return a hash of everything that a model's vectors depend on."""
-        digest = hashlib.sha256(repr((self.pooling, self.tokens)).encode())
-        for file in files:
-            with open(file, "rb") as opened:
-                digest.update(hashlib.file_digest(opened, "sha256").digest())
-        return digest.hexdigest()[:12]
+
+@dataclass(frozen=True)
+class AsEncoder(BaselineTrainer):
+    """Take a teacher as an encoder, which needs no training: how good could its pupils be?
+
+    Attributes:
+        path: A sentence-transformers folder, or an ONNX file or a folder with ``model.onnx``. It
+            stays where it is.
+        name: Of the encoder.
+        lang: Its language.
+        pooling: As of `Teacher`.
+        tokens: As there.
+    """
+
+    path: FilePath
+    name: str
+    lang: str = "en"
+    pooling: Pooling = "cls"
+    tokens: int = 128
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> TeacherEncoder:
+        """Open the model; the checkpoint is not used."""
+        progress(0.0, f"opening {Path(self.path).name}")
+        return TeacherEncoder.of_path(
+            self.name, self.path, (self.lang,), pooling=self.pooling, tokens=self.tokens
+        )
 
 
 def _keys(sentences: Sequence[str]) -> Array:

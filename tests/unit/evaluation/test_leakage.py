@@ -1,4 +1,6 @@
-"""Test rows may change as they like: under the ``train`` scope, nothing fitted moves a bit.
+"""Test rows may change as they like: what is fitted on training rows does not move a bit.
+
+That is a z-norm of the ``train`` scope, what SIF and uSIF take out, and the words of TF-IDF.
 
 Every matrix that is trained on, every weight, chosen penalty and chosen rate is recorded, once with
 the true test sentences and once with nonsense in their place.
@@ -8,6 +10,8 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
+from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.tfidf import Tfidf
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation.dataset import Dataset, Examples
 from pmeans.evaluation.draws import stratified_folds, subsample
@@ -31,7 +35,13 @@ SENTENCES = [
 
 
 def encoder(scope):
+    """Return an encoder with a z-norm of a scope, or a baseline that is to be fitted."""
     space = WordSpace.from_words("toy", {"en": VOCABULARY}, MATRIX)
+    if scope == "tfidf":
+        return Tfidf("tfidf", 40, "whitespace")
+    if scope in ("sif", "usif"):
+        mean, shares = plain_mean(space, "toy", "whitespace"), np.linspace(0.2, 0, 60)
+        return Sif(scope, mean, shares, a=1.0) if scope == "sif" else Usif(scope, mean, shares)
     return PowerMeanEncoder(Recipe((Part("toy"),), znorm=scope), {"toy": space})
 
 
@@ -77,18 +87,20 @@ def test_the_outer_fold_of_senteval_never_sees_its_test_rows():
     assert before[0].dev == after[0].dev
 
 
+@pytest.mark.parametrize("scope", ["train", "sif", "tfidf"])
 @pytest.mark.parametrize("parts", [FIXED, {"train": FIXED["train"], "test": FIXED["test"]}])
-def test_a_published_test_part_never_enters_a_fit(parts):
-    plain, before = fitted(senteval.SENTEVAL_2018, "train", [], parts)
-    nonsense, after = fitted(senteval.SENTEVAL_2018, "train", FIXED["test"], parts)
+def test_a_published_test_part_never_enters_a_fit(parts, scope):
+    plain, before = fitted(senteval.SENTEVAL_2018, scope, [], parts)
+    nonsense, after = fitted(senteval.SENTEVAL_2018, scope, FIXED["test"], parts)
     assert plain == nonsense
     assert before[0].chosen == after[0].chosen
     assert not np.array_equal(before[0].predicted, after[0].predicted), "the change is visible"
 
 
-def test_a_repetition_of_the_subsamples_never_sees_its_test_rows():
-    plain, _ = fitted(ukp.UKP_SUBSAMPLE, "train", [], ALL)
-    nonsense, _ = fitted(ukp.UKP_SUBSAMPLE, "train", subsample(160, 0)[2], ALL)
+@pytest.mark.parametrize("scope", ["train", "usif"])
+def test_a_repetition_of_the_subsamples_never_sees_its_test_rows(scope):
+    plain, _ = fitted(ukp.UKP_SUBSAMPLE, scope, [], ALL)
+    nonsense, _ = fitted(ukp.UKP_SUBSAMPLE, scope, subsample(160, 0)[2], ALL)
     first_repetition = 1 + len(ukp.RATES)
     assert plain[:first_repetition] == nonsense[:first_repetition]
     assert plain[first_repetition:] != nonsense[first_repetition:]

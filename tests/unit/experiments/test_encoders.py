@@ -7,7 +7,8 @@ import pytest
 
 from pmeans import models
 from pmeans.align_fit import Fit
-from pmeans.errors import LanguageError, StorageError
+from pmeans.baselines.sif import Sif, plain_mean
+from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.experiments.encoders import Shelf
 from pmeans.experiments.plan import EncoderRow
 from pmeans.recipe import Part
@@ -164,3 +165,42 @@ def test_a_saved_model_is_a_row_of_its_own(text, tmp_path, toy):
     models.save(opened(other).encoder, tmp_path / "other")
     ids = {opened(replace(saved, model=str(tmp_path / name))).id for name in ("model", "other")}
     assert len({*ids, opened(replace(saved, adapt="test")).id}) == 3
+
+
+MEAN = (Part("toy-en-{lang}", (1.0,)),)
+
+
+@pytest.fixture
+def sif(toy, tmp_path):
+    encoder = plain_mean(toy, "toy", "words")
+    fitted = Sif("mine", encoder, [0.5, 0.1, 0.1, 0.5, 0.1]).fit(["the cat", "sat"], lang="en")
+    models.save(fitted, tmp_path / "models" / "sif-de")
+    return fitted
+
+
+def test_a_model_may_be_a_baseline_named_by_the_test_language(sif):
+    found = opened(EncoderRow("SIF", model="sif-{lang}"))
+    assert found.encoder.kind == "sif"
+    assert found.encoder.encoder.recipe.tokenizer == "whitespace", "the row's, not the folder's"
+    raw = opened(EncoderRow("SIF", model="sif-{lang}", tokenizer="words"))
+    assert found.id != raw.id
+    with pytest.raises(StorageError, match=r"^no encoder 'sif-fr'$"):
+        opened(EncoderRow("SIF", model="sif-{lang}"), test="fr")
+    with pytest.raises(LanguageError, match="it knows de, en, not fr"):
+        opened(EncoderRow("SIF", model="sif-de"), test="fr")
+    with pytest.raises(InputError, match="is a baseline: adapt and project"):
+        opened(EncoderRow("SIF", model="sif-de", adapt="rows"))
+
+
+def test_a_baseline_that_is_fitted_in_the_evaluation_is_named_by_what_it_is_made_of():
+    rows = {
+        kind: EncoderRow(kind, parts=MEAN if kind != "tfidf" else (), baseline=kind)
+        for kind in ("sif", "usif", "tfidf")
+    }
+    shelf = Shelf()
+    found = {kind: shelf.open(row, "en", "de") for kind, row in rows.items()}
+    assert all(each.encoder.needs_fit for each in found.values())
+    assert {each.encoder.kind for each in found.values()} == set(rows)
+    assert len({each.id for each in found.values()}) == 3
+    assert shelf.open(replace(rows["sif"], name="other"), "en", "de") is found["sif"]
+    assert found["tfidf"].dim == 3600

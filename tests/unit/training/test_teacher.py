@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from pmeans.baselines import speakers
+from pmeans.baselines.speakers import OnnxSpeaker
 from pmeans.errors import ConfigError, FormatError, InputError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import save_space
-from pmeans.training import speakers, teacher
-from pmeans.training.speakers import OnnxSpeaker
+from pmeans.training import teacher
 from pmeans.training.teacher import Teacher
 
 SAID = {"a dog": [3, 4], "the cat": [0, 2], "dog": [1, 0]}

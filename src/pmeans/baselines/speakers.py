@@ -1,6 +1,6 @@
 """Models that turn sentences into vectors: sentence-transformers folders, and ONNX files.
 
-Both are for training alone, and their packages are optional. They run on CUDA where there is one.
+Their packages are optional. They run on CUDA where there is one.
 
 On the CPU an ONNX model is given one sentence at a time, several side by side. One with int8
 weights rounds all numbers of a batch by their common range, so that a sentence's vector would
@@ -11,6 +11,7 @@ vector depends on its batch in the last bits of float32, which rounding to float
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.files import optional
+from pmeans.files import optional, sha256
 from pmeans.kernels import available_threads
 from pmeans.types import Array, Floats
 
@@ -47,6 +48,14 @@ def model_files(path: Path) -> list[Path]:
                 "it, a sentence-transformers folder, or a table of vectors."
             )
     return files
+
+
+def model_digest(files: Sequence[Path], pooling: Pooling, tokens: int) -> str:
+    """Return twelve hexadecimal digits over everything that a model's vectors depend on."""
+    digest = hashlib.sha256(repr((pooling, tokens)).encode())
+    for file in files:
+        digest.update(bytes.fromhex(sha256(file)))
+    return digest.hexdigest()[:12]
 
 
 def open_model(path: Path, pooling: Pooling, tokens: int) -> Speaker:

@@ -1,0 +1,39 @@
+"""TF-IDF as a build file: the text whose commonest words become columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pmeans.baselines.tfidf import COLUMNS, Tfidf
+from pmeans.rows import read_lines
+from pmeans.training.trainer import BaselineTrainer, FilePath
+from pmeans.types import Progress, Tokenizer
+
+
+@dataclass(frozen=True)
+class TrainTfidf(BaselineTrainer):
+    """Train TF-IDF.
+
+    Attributes:
+        text: Sentences, one per line. Of a line with tabs only the last column is text.
+        lang: Their language.
+        name: Of the encoder.
+        dim: How many words it has at most.
+        tokenizer: As in a recipe.
+        limit: Only so many lines of the text.
+    """
+
+    text: FilePath
+    lang: str
+    name: str
+    dim: int = COLUMNS
+    tokenizer: Tokenizer = "words"
+    limit: int | None = None
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Tfidf:
+        """Count the words; the checkpoint is not used."""
+        progress(0.0, f"words of {Path(self.text).name}")
+        lines = (line.rpartition("\t")[2] for line in islice(read_lines(self.text), self.limit))
+        return Tfidf(self.name, self.dim, self.tokenizer).fit(lines, lang=self.lang)
