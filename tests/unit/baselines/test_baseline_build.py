@@ -1,18 +1,20 @@
 """``pmeans build`` of a baseline, and the commands that take it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pmeans import models, training
-from pmeans.building.baseline_file import BaselineBuild, read_build
+from pmeans import baselines, models, training
+from pmeans.building.baseline_file import read_build
 from pmeans.cli.main import app
 from pmeans.errors import ConfigError, PmeansError
 from pmeans.files import altered
 from pmeans.spaces.store import save_space
 
+RECIPES = Path(__file__).parents[3] / "recipes" / "baselines"
 BUILD = """
 kind = "sif"
 space = "toy.safetensors"
@@ -104,8 +106,13 @@ def test_mistakes_in_a_build_file_are_named(source, old, new, message):
         read_build(source)
 
 
-def test_every_kind_has_a_trainer_of_baselines():
+def test_every_kind_of_trainer_is_a_kind_of_baseline():
     for kind in training.BASELINES:
         cls = training._of_kind(kind, training.BASELINES, "x")
         assert issubclass(cls, training.BaselineTrainer)
-    assert BaselineBuild
+        assert baselines.of_kind(kind).kind == kind
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_build_files_of_the_project_are_read(path, tmp_path):
+    assert read_build(path, tmp_path).name == path.stem
