@@ -116,7 +116,10 @@ class Baseline(SentenceEncoder):
                     raise InputError(f"sentence {done + i} is {text!r:.40}, and not a str.")
             found = self.found(texts, langs, n_threads, doubts)
             for code, which in by_language(texts, found, self.language):
-                some = texts if len(which) == len(texts) else [texts[i] for i in which]
+                if len(which) == len(texts):  # the usual case, and the quickest
+                    rows[done : done + len(texts)] = self.encode_list(texts, code, n_threads)
+                    continue
+                some = [texts[i] for i in which]
                 rows[done + which] = self.encode_list(some, code, n_threads)
             done += len(texts)
         doubts.warn(stacklevel=3)

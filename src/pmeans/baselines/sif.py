@@ -7,9 +7,9 @@ which a share alpha is commoner than 1 - (1 - 1/V)^n, a is (1 - alpha) / (alpha 
 a / (a/2 + p(w)). Within a sentence each dimension is scaled to length 1 before the words are
 weighted, and five singular vectors are taken out, each by its share of their squared values.
 
-Weights and, for SIF, the projection are linear in the word vectors. They are folded into a copy of
-the space, and the kernel of plain means does the rest. The scale of a dimension within a
-sentence is sqrt(n) times the power mean of p = 2, which the same kernel gives.
+Weights are folded into a copy of the word vectors, and the kernel of plain means does the rest. The
+scale of a dimension within a sentence is sqrt(n) times the power mean of p = 2, which the same
+kernel gives.
 
 With several languages, each has its own frequencies. What is taken out is found in text of the
 training language, and taken out of all: a classifier sees one space.
@@ -128,7 +128,10 @@ class Sif(Baseline):
         rows = self._learn(sentences, lang)
         if not len(rows):
             raise InputError(f"{self.kind} needs sentences with known words to be fitted on.")
-        return self._replace(removed=_directions(rows, self.components, shares=self.components > 1))
+        found = _directions(rows, self.components, shares=self.components > 1)
+        fitted = self._replace(removed=found)
+        fitted._weighted = self._weighted  # the same, and as large as the space
+        return fitted
 
     def _learn(self, sentences: Iterable[str], lang: str | None) -> Floats:
         """Return the rows of sentences with a known word, before anything is taken out."""
@@ -144,41 +147,32 @@ class Sif(Baseline):
 
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         """Turn strings of one language into rows, (n, dim) float32."""
-        return self._folded.encode_rows(texts, lang=lang, n_threads=n_threads)
-
-    def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
-        return self._weighted.encode_rows(texts, lang=lang, n_threads=n_threads)
-
-    @cached_property
-    def _weighted(self) -> PowerMeanEncoder:
-        vectors = self.space.rows(slice(None)) * self.weights()[:, None]
-        weighted = dataclasses.replace(self.space, matrix=vectors, scale=None, path="")
-        return self.encoder.replace(spaces={self.encoder.recipe.parts[0].space: weighted})
-
-    @cached_property
-    def _folded(self) -> PowerMeanEncoder:
-        """The mean of words that are weighted and projected: all of SIF."""
-        rest, ((name, space),) = self._rest(), self._weighted.spaces.items()
-        sub = space.subwords
-        if sub is not None:
-            ngrams = kernels.map_rows(sub.vectors, rest)
-            sub = dataclasses.replace(sub, ngrams=ngrams, scale=None)
-        vectors = kernels.map_rows(np.ascontiguousarray(space.matrix), rest)
-        folded = dataclasses.replace(space, matrix=vectors, subwords=sub)
-        return self._weighted.replace(spaces={name: folded})
-
-    def _rest(self) -> Floats:
-        """Return the matrix that takes the singular vectors out of a row, (dim, dim)."""
         if self.removed is None:
             raise NotFittedError(
                 f"{self.name!r} ({self.kind}) has not been fitted: "
                 "encoder = encoder.fit(sentences, lang=...)."
             )
+        rows = self._raw(texts, lang, n_threads)
         # Not by BLAS, whose order of summation is its own.
-        rest = np.eye(self.dim)
-        for each in self.removed.astype(np.float64):
-            rest -= np.outer(each, each)
-        return rest.astype(np.float32)
+        along = kernels.map_rows(rows, self.removed.T.copy(), n_threads=n_threads)
+        for i, direction in enumerate(self.removed):
+            rows -= along[:, i, None] * direction
+        return rows
+
+    def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
+        """Return rows before anything is taken out, (n, dim)."""
+        return self._weighted.encode_rows(texts, lang=lang, n_threads=n_threads)
+
+    @cached_property
+    def _weighted(self) -> PowerMeanEncoder:
+        """The mean of a copy of the space that has weighted vectors."""
+        space, weights = self.space, self.weights()
+        if space.scale is not None:
+            heavier = dataclasses.replace(space, scale=space.scale * weights)
+        else:
+            vectors = space.rows(slice(None)) * weights[:, None]
+            heavier = dataclasses.replace(space, matrix=vectors, path="")
+        return self.encoder.replace(spaces={self.encoder.recipe.parts[0].space: heavier})
 
 
 class Usif(Sif):
@@ -232,11 +226,6 @@ class Usif(Sif):
         tokens = self.encoder.coverage(texts, lang=self.language(lang)).tokens
         measured = self._replace(length=float(tokens[tokens > 0].mean())) if tokens.any() else self
         return super(Usif, measured).fit(texts, lang=lang)
-
-    def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
-        """Turn strings of one language into rows, (n, dim) float32."""
-        rest = self._rest()
-        return kernels.map_rows(self._raw(texts, lang, n_threads), rest, n_threads=n_threads)
 
     def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         both, coverage = self._joined.encode_covered(texts, lang=lang, n_threads=n_threads)

@@ -18,6 +18,7 @@ from pmeans.baselines.base import Baseline, Settings, setting
 from pmeans.baselines.speakers import Pooling, Speaker, model_digest, model_files, open_model
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.output import unit_rows
 from pmeans.types import Array, Floats
 
 
@@ -116,9 +117,9 @@ class TeacherEncoder(Baseline):
         return hashlib.sha256(repr((self.kind, self._digest)).encode()).hexdigest()[:12]
 
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
-        """Turn strings into rows, (n, dim) float32; one without a character is a zero row."""
+        """Turn strings into rows of length 1, (n, dim) float32; a blank one is a zero row."""
         rows = np.zeros((len(texts), self.dim), dtype=np.float32)
         said = [i for i, text in enumerate(texts) if text.strip()]
         if said:
-            rows[said] = self._speak([texts[i] for i in said])
+            rows[said] = unit_rows(self._speak([texts[i] for i in said]))
         return rows

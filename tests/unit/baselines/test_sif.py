@@ -1,4 +1,4 @@
-"""SIF and uSIF against derivations that know nothing of kernels, folding or means."""
+"""SIF and uSIF against derivations that know nothing of kernels or folded weights."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def _derived_usif(vectors, train, test):
 def test_sif_is_the_papers_algorithm(space, mean):
     got = Sif("sif", mean, P).fit(TRAIN, lang="en").encode(TEST, lang="en")
     expected = _derived_sif(space.matrix[:8].astype(np.float64), TRAIN, TEST)
-    # atol: float32 sums of numbers around 1, with the projection folded into the words.
+    # atol: float32 sums of numbers around 1.
     np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
