@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 from pmeans import models
 from pmeans.apply.jobs import ADDED, LANGUAGE, label_block
 from pmeans.apply.labelled import block_languages, checked_language
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.identifier import Doubts
 from pmeans.rows.fields import BEGINNING, Block, Fields, OnError
 from pmeans.rows.sources import arrow_values, check_strings
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer import TransferClassifier, WordCount
 
 __all__ = ["embed", "open_classifier", "open_encoder", "predict"]
@@ -36,7 +36,7 @@ _opening = threading.Lock()
 def embed(
     batch: Any,
     *,
-    model: str | Path | PowerMeanEncoder = "default",
+    model: str | Path | SentenceEncoder = "default",
     text: str = "text",
     lang: str | None = None,
     lang_column: str | None = None,
@@ -139,9 +139,9 @@ def predict(
     return _with(pyarrow, batch, arrays, "rename it")
 
 
-def open_encoder(model: str | Path | PowerMeanEncoder) -> PowerMeanEncoder:
+def open_encoder(model: str | Path | SentenceEncoder) -> SentenceEncoder:
     """Open an encoder as `pmeans.load` does, once in this process; an encoder is returned."""
-    return model if isinstance(model, PowerMeanEncoder) else _once(models.load, model)
+    return model if isinstance(model, SentenceEncoder) else _once(models.load, model)
 
 
 def open_classifier(folder: str | Path | TransferClassifier) -> TransferClassifier:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmeans import arrow
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.identifier import Doubts
 from pmeans.rows.fields import OnError
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer import TransferClassifier
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def register_embed(
     connection: duckdb.DuckDBPyConnection,
     *,
     name: str = "pmeans_embed",
-    model: str | Path | PowerMeanEncoder = "default",
+    model: str | Path | SentenceEncoder = "default",
     normalize: bool = False,
     on_error: OnError = "fail",
 ) -> None:

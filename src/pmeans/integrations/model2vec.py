@@ -24,6 +24,7 @@ from pmeans.errors import InputError
 from pmeans.files import replacing_folder
 from pmeans.kernels import Splitting
 from pmeans.kernels.splitting import ENDINGS, UNSPLIT_ELISIONS
+from pmeans.models import power_means
 from pmeans.tensors import write_tensors
 from pmeans.text import splitting
 from pmeans.types import Array, Case
@@ -49,6 +50,7 @@ def export(encoder: PowerMeanEncoder, folder: str | Path, *, lang: str | None = 
         folder: Where to.
         lang: The language to write; needed if the encoder has several.
     """
+    encoder = power_means(encoder, "model2vec")
     recipe, code = encoder.recipe, encoder.language(lang)
     if [part.powers for part in recipe.parts] != [(1.0,)]:
         raise InputError(

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pmeans import arrow
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.files import optional
 from pmeans.rows.fields import OnError
+from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer import TransferClassifier
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def embed(
     text: str | polars.Expr = "text",
     *,
-    model: str | Path | PowerMeanEncoder = "default",
+    model: str | Path | SentenceEncoder = "default",
     lang: str | None = None,
     lang_column: str | polars.Expr | None = None,
     normalize: bool = False,
