@@ -167,3 +167,11 @@ def test_a_baseline_that_is_whole_has_nothing_to_be_fitted(scaled):
     assert not scaled.needs_fit
     with pytest.raises(InputError, match="nothing to be fitted"):
         scaled.fit(TEXTS)
+
+
+def test_a_baseline_is_a_step_of_a_pipeline(scaled):
+    from pmeans.estimators import PowerMeanVectorizer
+
+    step = PowerMeanVectorizer(scaled, lang="en").fit(TEXTS)
+    np.testing.assert_array_equal(step.transform(TEXTS), scaled.encode(TEXTS, lang="en"))
+    assert step.get_feature_names_out().tolist() == ["mine_0", "mine_1", "mine_2"]
