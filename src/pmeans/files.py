@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,10 +40,10 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[IO[by
             descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
             yield file
             file.flush()
             os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())
         os.replace(name, path)
     except BaseException as error:
         with contextlib.suppress(FileNotFoundError):
@@ -165,25 +166,49 @@ def locked(path: Path) -> IO[bytes] | None:
         return _locked(path)
 
 
-def _locked(path: Path) -> IO[bytes] | None:
-    import fcntl  # not on Windows, where all but this works
+if sys.platform == "win32":
 
-    while True:
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+    def _locked(path: Path) -> IO[bytes] | None:
+        """Lock a file as Windows does: while it is open, others may read or rename it, not write.
+
+        Python's `open` would let others write, and let nobody rename. The locks of `msvcrt` keep
+        off readers as well, and reach no further than 2 GB.
+        """
+        import _winapi
+        import msvcrt
+
+        read_and_write, share_reading_and_deleting, open_or_make, violation = 0xC0000000, 5, 4, 32
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Between opening and locking its holder may have renamed or removed it, and a lock on
-            # a file without a name would keep nobody out.
-            with contextlib.suppress(FileNotFoundError):
-                if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
-                    return file
-        except BlockingIOError:
-            file.close()
-            return None
-        except BaseException:
-            file.close()
+            handle = _winapi.CreateFile(
+                str(path), read_and_write, share_reading_and_deleting, 0, open_or_make, 0, 0
+            )
+        except OSError as error:
+            if error.winerror == violation:
+                return None
             raise
-        file.close()
+        return os.fdopen(msvcrt.open_osfhandle(handle, os.O_RDWR), "r+b")
+
+else:
+
+    def _locked(path: Path) -> IO[bytes] | None:
+        import fcntl
+
+        while True:
+            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Between opening and locking its holder may have renamed or removed it, and a
+                # lock on a file without a name would keep nobody out.
+                with contextlib.suppress(FileNotFoundError):
+                    if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                        return file
+            except BlockingIOError:
+                file.close()
+                return None
+            except BaseException:
+                file.close()
+                raise
+            file.close()
 
 
 def optional(module: str, extra: str, what: str, instead: str = "") -> Any:
