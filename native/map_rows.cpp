@@ -93,6 +93,15 @@ size_t multiply(const LinearMap& map, Strided<const float> rows, size_t n, Strid
 constexpr int range = 32767;
 constexpr size_t run_pairs = 256;
 
+// To the nearest whole number, the even one of two.
+inline int nearest(float x) {
+#if defined(__clang__)  // it does not know the other
+  return static_cast<int>(__builtin_rintf(x));
+#else
+  return __builtin_irintf(x);
+#endif
+}
+
 double round(const CodedMap& map, const float* row, int16_t* whole) {
   // As whole numbers, floats rise with their magnitude, and NaN and infinity lie above all others.
   constexpr int32_t infinity = 0x7F800000;
@@ -110,7 +119,7 @@ double round(const CodedMap& map, const float* row, int16_t* whole) {
   if (magnitude < 1e-30f) magnitude = 1e-30f;  // so that the next line does not overflow
   const float factor = range / magnitude;
   for (size_t k = 0; k < map.n_in; ++k)
-    whole[k] = static_cast<int16_t>(__builtin_irintf(row[k] * map.scale[k] * factor));
+    whole[k] = static_cast<int16_t>(nearest(row[k] * map.scale[k] * factor));
   if (map.n_in % 2) whole[map.n_in] = 0;
   return static_cast<double>(magnitude) / range * map.size;
 }

@@ -137,7 +137,11 @@ const Kernels& kernels_named(const std::string& name) {
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vnni"))
     return avx512;
+#if defined(__clang__)  // it cannot ask for F16C, which every processor with AVX2 has
+  if (__builtin_cpu_supports("avx2")) return avx2;
+#else
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return avx2;
+#endif
 #endif
   return baseline;
 }

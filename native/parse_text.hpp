@@ -17,11 +17,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "threads.hpp"
+
+#if defined(__APPLE__)
+#include <xlocale.h>
+#else
+#include <locale.h>
+#endif
 
 namespace pmeans::text {
 
@@ -74,8 +82,13 @@ inline bool spells_nonfinite(const char* p, const char* end) {
 // `magnitude` is above 0 if the number is 1 or more; it tells overflow from underflow.
 inline float read_exactly(const char* p, const char* end, std::int64_t magnitude, bool negative) {
   float value = 0;
-  if (std::from_chars(p, end, value).ec == std::errc()) return negative ? -value : value;
-  value = magnitude > 0 ? HUGE_VALF : 0.0f;
+#if defined(__cpp_lib_to_chars)
+  if (std::from_chars(p, end, value).ec != std::errc()) value = magnitude > 0 ? HUGE_VALF : 0.0f;
+#else  // Apple's library; in the C locale, as a decimal comma is of no file
+  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  value = strtof_l(std::string(p, end).c_str(), nullptr, plain);
+  static_cast<void>(magnitude);  // zero or infinity already
+#endif
   return negative ? -value : value;
 }
 
