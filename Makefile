@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint format bench bench-eval bench-serve golden tables fuzz fuzz-serve sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs dist format bench bench-eval bench-serve golden tables fuzz fuzz-serve sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -55,7 +55,7 @@ browser:  ## install Chromium, which tests the page, where there is none and roo
 	  { apt-get update -qq && apt-get install -y -qq chromium; }
 
 test-integrations: setup browser  ## test the server as a process, and libraries of the extra [integrations]
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,integrations]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
 	$(BIN)/python -m pytest -m integrations
 
 lint: setup  ## ruff, mypy, import-linter
@@ -63,6 +63,14 @@ lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: setup  ## build the documentation site into build/site
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs]'
+	$(BIN)/mkdocs build --strict
+
+dist: setup  ## build sdist and wheels into dist/, and try each (PYTHONS: which; all from 3.11 to 3.13)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,release]'
+	$(BIN)/python tools/dist.py $(PYTHONS)
 
 format: setup  ## format the code
 	$(BIN)/ruff format .
@@ -124,4 +132,4 @@ sanitize:  ## run tests and some fuzzing on a native core with AddressSanitizer 
 	PYTHONPATH=tests $(SANITIZED) -m fuzz $(or $(N),20000)
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .venv-* build demo/report.html
+	rm -rf $(VENV) .venv-* build dist demo/report.html
