@@ -1,18 +1,15 @@
 """Every snippet in the README and the docs runs, and what a page names or links to exists."""
 
 import importlib.util
-import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from snippets import FENCE, ROOT, run_snippets
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EVERY_PAGE = [
     *ROOT.glob("*.md"),
     *(
@@ -28,7 +25,6 @@ LIBRARIES = {
     "tables.md": ["datasets", "duckdb", "gensim", "model2vec", "pandas", "polars", "spacy"],
 }
 """What pages need beside the extra [dev]: their snippets run with the tests of integrations."""
-RUN = {"python": [sys.executable, "-W", "error"], "sh": ["sh", "-eu"]}
 # What Python hides from users: other libraries warn each other of what is old or absent.
 HIDDEN = ("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning")
 
@@ -37,7 +33,7 @@ HIDDEN = ("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning")
     "page", [p for p in PAGES if p.name not in LIBRARIES], ids=lambda p: p.name
 )
 def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
-    run(page, tmp_path)
+    run_snippets(page, tmp_path, sys.executable)
 
 
 @pytest.mark.integrations
@@ -46,25 +42,7 @@ def test_the_snippets_of_a_page_about_other_libraries_run(page, tmp_path):
     for library in LIBRARIES[page.name]:
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"needs {library}: pip install 'pmeans[integrations]'")
-    run(page, tmp_path, RUN | {"python": [*RUN["python"], *HIDDEN]}, seconds=600)
-
-
-def run(page: Path, tmp_path: Path, by: dict[str, list[str]] = RUN, seconds: int = 120) -> None:
-    """Run the snippets of a page, beside the files of the demo."""
-    for file in (*(ROOT / "demo").glob("*.t*"), *(ROOT / "demo" / "sample").glob("*.??.*")):
-        shutil.copy(file, tmp_path)
-    snippets = FENCE.findall(page.read_text(encoding="utf-8"))
-    assert {language for language, _ in snippets} <= {*RUN, "toml", "text"}
-    # A page's Python is one program: later snippets use what earlier ones made.
-    python = "".join(code for language, code in snippets if language == "python")
-    shell = "".join(code for language, code in snippets if language == "sh")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for language, code in (("python", python), ("sh", shell)):
-        done = subprocess.run(
-            by[language], input=code, text=True, cwd=tmp_path, capture_output=True,
-            env=os.environ | {"PATH": path, "PMEANS_HOME": str(tmp_path / "home")}, timeout=seconds,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{page.name}, {language}:\n{done.stderr}"
+    run_snippets(page, tmp_path, sys.executable, *HIDDEN)
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
