@@ -62,6 +62,7 @@ lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src/pmeans/files.py
 	$(BIN)/lint-imports
 
 docs: setup  ## build the documentation site into build/site
