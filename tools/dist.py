@@ -105,6 +105,20 @@ def try_out(wheel: Path, python: Path) -> None:
         run_snippets(ROOT / "README.md", Path(folder), str(python))
 
 
+def build_and_try(version: str, path: str, sdist: Path) -> Path:
+    """Make the wheel of one Python from the sdist, try both, and return the wheel."""
+    python, made = bare(path, f"{version}-sdist"), WORK / f"{version}-made"
+    # The two halves of `pip install SDIST`, so that it is compiled once.
+    run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", made, sdist)
+    (built,) = made.iterdir()
+    try_out(built, python)
+    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", made, built)
+    (wheel,) = made.glob("*manylinux*.whl")
+    check_wheel(wheel)
+    try_out(wheel, bare(path, f"{version}-wheel"))
+    return Path(shutil.move(wheel, DIST))
+
+
 def main() -> None:
     """Build all, try all, and say how long each took."""
     for folder in (DIST, WORK):
@@ -114,17 +128,7 @@ def main() -> None:
     check_sdist(sdist)
     for version, path in pythons().items():
         start = time.perf_counter()
-        python, made = bare(path, f"{version}-sdist"), WORK / f"{version}-made"
-        # The two halves of `pip install SDIST`, so that it is compiled once.
-        run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", made, sdist)
-        (built,) = made.iterdir()
-        try_out(built, python)
-        repair = ("-m", "auditwheel", "repair", "--wheel-dir", made, built)
-        run(sys.executable, *repair)
-        (wheel,) = made.glob("*manylinux*.whl")
-        check_wheel(wheel)
-        try_out(wheel, bare(path, f"{version}-wheel"))
-        shutil.move(wheel, DIST)
+        wheel = build_and_try(version, path, sdist)
         took = f"{time.perf_counter() - start:.0f} s"
         print(f"Python {version}: sdist and {wheel.name} run the README ({took})", flush=True)
     print(run(sys.executable, "-m", "twine", "check", "--strict", *sorted(DIST.iterdir())))
