@@ -76,7 +76,7 @@ def check_sdist(path: Path) -> None:
 
 def check_wheel(path: Path) -> None:
     """Compare a wheel with the package that git tracks; beside it are the native core and notes."""
-    names = set(zipfile.ZipFile(path).namelist())
+    names = {name for name in zipfile.ZipFile(path).namelist() if not name.endswith("/")}
     about = {name for name in names if name.partition("/")[0].endswith(".dist-info")}
     assert any(name.endswith("/licenses/LICENSE") for name in about), f"{path.name}: no licence"
     native = {name for name in names if name.startswith("pmeans/_native.")}
