@@ -47,6 +47,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "forms": ("forms", "Forms"),
     "subwords": ("subwords", "FittedSubwords"),
     "random": ("joined", "RandomVectors"),
+    "siamese-cbow": ("siamese_cbow", "SiameseCbow"),
 }
 """Module and class of each kind."""
 

@@ -81,12 +81,18 @@ def swapped(pairs: Sequence[Pair], pivot: str, known: Collection[str]) -> bool:
 
 def text_sentences(text: LanguageText) -> Iterator[str]:
     """Yield the sentences of running text as they stand."""
+    for paragraph in paragraphs(text):
+        yield from paragraph
+
+
+def paragraphs(text: LanguageText) -> Iterator[list[str]]:
+    """Yield the sentences of one line after the other; where lines are wrapped, of a paragraph."""
     lines = (line.rpartition("\t")[2] for line in islice(read_lines(text.path), text.limit))
     if text.wrapped:  # an empty line ends a paragraph
-        paragraphs = groupby(lines, key=lambda line: bool(line.strip()))
-        lines = (" ".join(group) for filled, group in paragraphs if filled)
+        grouped = groupby(lines, key=lambda line: bool(line.strip()))
+        lines = (" ".join(group) for filled, group in grouped if filled)
     for line in lines:
-        yield from _SENTENCE_END.split(line.strip())
+        yield _SENTENCE_END.split(line.strip())
 
 
 def first_vectors(
