@@ -16,6 +16,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "usif": ("sif", "Usif"),
     "tfidf": ("tfidf", "Tfidf"),
     "teacher": ("teacher", "TeacherEncoder"),
+    "sum": ("sums", "SumEncoder"),
 }
 """Module and class of each kind."""
 

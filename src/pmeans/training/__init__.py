@@ -48,6 +48,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "subwords": ("subwords", "FittedSubwords"),
     "random": ("joined", "RandomVectors"),
     "siamese-cbow": ("siamese_cbow", "SiameseCbow"),
+    "cvm-add": ("cvm_add", "CvmAdd"),
 }
 """Module and class of each kind."""
 
@@ -56,6 +57,7 @@ BASELINES: dict[str, tuple[str, str]] = {
     "usif": ("sif", "TrainUsif"),
     "tfidf": ("tfidf", "TrainTfidf"),
     "teacher": ("teacher", "AsEncoder"),
+    "sum": ("cvm_add", "AsSum"),
 }
 """The same of the kinds whose result is an encoder of `pmeans.baselines`."""
 
