@@ -17,6 +17,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "tfidf": ("tfidf", "Tfidf"),
     "teacher": ("teacher", "TeacherEncoder"),
     "sum": ("sums", "SumEncoder"),
+    "sent2vec": ("sent2vec", "Sent2Vec"),
 }
 """Module and class of each kind."""
 

@@ -58,6 +58,7 @@ BASELINES: dict[str, tuple[str, str]] = {
     "tfidf": ("tfidf", "TrainTfidf"),
     "teacher": ("teacher", "AsEncoder"),
     "sum": ("cvm_add", "AsSum"),
+    "sent2vec": ("sent2vec", "TrainSent2Vec"),
 }
 """The same of the kinds whose result is an encoder of `pmeans.baselines`."""
 
