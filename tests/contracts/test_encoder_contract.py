@@ -8,7 +8,9 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
+from pmeans.baselines.sent2vec import Sent2Vec
 from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.sums import SumEncoder
 from pmeans.baselines.teacher import TeacherEncoder
 from pmeans.baselines.tfidf import Tfidf
 from pmeans.errors import InputError, LanguageError
@@ -73,6 +75,18 @@ def _usif(folder):
     return pmeans.load(folder / "usif")
 
 
+def _sum(folder):
+    return SumEncoder("sum", plain_mean(_space("other", 7), "sum", "words"))
+
+
+def _sent2vec(folder):
+    vectors = np.random.default_rng(4).standard_normal((3, 5)).astype(np.float32)
+    keys = np.array([0 * 14 + 3, 1 * 14 + 5, 7 * 14 + 10])  # the dog, a house, der hund
+    words = plain_mean(_space(), "s2v", "words")
+    pmeans.save(Sent2Vec("s2v", words, {"vectors": vectors, "keys": keys}), folder / "s2v")
+    return pmeans.load(folder / "s2v")
+
+
 def _teacher(folder):
     made = TeacherEncoder("teacher", "nowhere", ("en", "de"), 3, "0" * 12)
     made._speak = lambda texts: np.array([[len(t), ord(t[0]), 1] for t in texts], dtype=np.float32)
@@ -90,6 +104,8 @@ ENCODERS = {
     "uSIF": _usif,
     "TF-IDF": lambda folder: Tfidf("tfidf", 9).fit(TEXTS["en"], lang="en"),
     "teacher": _teacher,
+    "sum": _sum,
+    "Sent2Vec": _sent2vec,
 }
 
 

@@ -1,5 +1,6 @@
 """What every trainer keeps to, whatever it trains."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -15,8 +16,19 @@ from pmeans import training
 from pmeans.errors import PmeansError, StorageError
 from pmeans.training import KINDS
 
-KEEPING = [name for name, case in CASES.items() if case.keeps]
-LEARNING = [name for name, case in CASES.items() if case.learns]
+
+def _named(wanted=lambda case: True):
+    """Return the names of some cases, those that need torch marked as integrations."""
+    return [
+        pytest.param(name, marks=[pytest.mark.integrations] * case.heavy)
+        for name, case in CASES.items()
+        if wanted(case)
+    ]
+
+
+ALL = _named()
+KEEPING = _named(lambda case: case.keeps)
+LEARNING = _named(lambda case: case.learns)
 
 
 class Killed(BaseException):
@@ -54,8 +66,11 @@ def killed(folder, case, at):
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
-    """The folder in which another process, with its own order of sets, trained every case."""
-    folder = tmp_path_factory.mktemp("elsewhere")
+    """Train the cases that need torch, or the others, in a process with its own order of sets."""
+    return functools.cache(lambda heavy: _train_elsewhere(tmp_path_factory.mktemp("there"), heavy))
+
+
+def _train_elsewhere(folder, heavy):
     trainer_cases.write(folder)
     here = str(Path(__file__).parent)
     program = (
@@ -63,7 +78,7 @@ def elsewhere(tmp_path_factory):
         f"sys.path.insert(0, {here!r})\n"
         "from test_trainer_contract import CASES, trained\n"
         "folder = pathlib.Path(sys.argv[1])\n"
-        "for case in CASES:\n"
+        f"for case in [name for name, each in CASES.items() if each.heavy == {heavy}]:\n"
         "    (folder / f'{case}.bytes').write_bytes(trained(folder, case)[0])\n"
     )
     command = [sys.executable, "-c", program, str(folder)]
@@ -75,12 +90,13 @@ def test_every_kind_has_a_case():
     assert {case.kind or name for name, case in CASES.items()} == KINDS.keys()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 def test_the_same_seed_gives_the_same_bytes_in_another_process(case, folder, elsewhere):
-    assert trained(folder, case)[0] == (elsewhere / f"{case}.bytes").read_bytes()
+    there = elsewhere(CASES[case].heavy)
+    assert trained(folder, case)[0] == (there / f"{case}.bytes").read_bytes()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 def test_a_training_resumed_after_a_kill_gives_the_same_bytes(case, folder):
     whole, shares = trained(folder, case)
     for at in sorted({0, len(shares) // 2, len(shares) - 1}):
@@ -111,7 +127,7 @@ def test_too_little_material_is_a_clear_error(case, folder):
         trained(folder, case)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 def test_no_number_is_nan_and_the_name_is_the_trainers(case, folder):
     trainer = training.from_toml(folder / f"{case}.toml")
     space = trainer.train(progress=lambda share, text: None)
@@ -119,7 +135,7 @@ def test_no_number_is_nan_and_the_name_is_the_trainers(case, folder):
     assert space.name == trainer.name == case
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 def test_progress_goes_from_nothing_to_everything_and_never_back(case, folder):
     shares = trained(folder, case)[1]
     assert shares == sorted(shares)

@@ -32,6 +32,7 @@ class Case:
         keeps: Whether it has a state to go on from, or begins anew because it is quick.
         kind: Which kind, where the name of the case is another.
         learns: Whether there can be too little material.
+        heavy: Whether it needs torch, which takes seconds to load.
     """
 
     toml: str
@@ -39,6 +40,7 @@ class Case:
     keeps: bool = True
     kind: str = ""
     learns: bool = True
+    heavy: bool = False
 
 
 _OTHER = """
@@ -199,6 +201,28 @@ CASES = {
     "subwords": Case(
         'space = "both.safetensors"\nbuckets = 30', material="both.safetensors", keeps=False
     ),
+    "siamese-cbow": Case(
+        """
+        dim = 4
+        epochs = 3
+        batch = 64
+        min_count = 1
+        texts = [{ path = "story.txt", lang = "en" }]
+        """,
+        material="story.txt",
+        heavy=True,
+    ),
+    "cvm-add": Case(
+        """
+        dim = 4
+        epochs = 3
+        batch = 64
+        min_count = 1
+        pairs = [{ path = "pairs.tsv", first = "en", second = "de" }]
+        """,
+        material="pairs.tsv",
+        heavy=True,
+    ),
 }
 
 
@@ -219,6 +243,7 @@ def write(folder):
         lang: [" ".join(words[i] for i in ids) for ids in drawn] for lang, words in WORDS.items()
     }
     _lines(folder / "text.txt", text["en"])
+    _lines(folder / "story.txt", map(". ".join, zip(*[iter(text["en"])] * 3, strict=False)))
     _lines(folder / "pairs.tsv", map("\t".join, zip(text["en"], text["de"], strict=True)))
     _lines(folder / "lexicon.tsv", map("\t".join, zip(WORDS["en"], WORDS["de"], strict=True)))
     # A teacher that has said what the sentences mean, and some of the words: the sum of the words.

@@ -107,7 +107,7 @@ class CvmAdd(Trainer):
         torch = descent.torch
         words = Words(descent, sentences)
         pairs = descent.put(sentences.pairs).long()
-        shares = descent.put((self.penalty / 2 / sentences.counts).astype(np.float32))
+        shares = descent.put((self.penalty / 2 / _occurrences(sentences)).astype(np.float32))
         margin = self.dim if self.margin is None else self.margin
         directions = _directions(sentences)
 
@@ -159,6 +159,14 @@ class CvmAdd(Trainer):
 _SETTINGS = (
     "dim", "noise", "margin", "penalty", "epochs", "batch", "rate", "precision", "seed",
 )  # fmt: skip
+
+
+def _occurrences(sentences: Sentences) -> Ints:
+    """Return how often an epoch meets each word, at least 1, (n_words,)."""
+    visits = np.bincount(sentences.pairs.reshape(-1), minlength=len(sentences))
+    tokens = np.repeat(visits, sentences.lengths)
+    found = np.bincount(sentences.ids, weights=tokens, minlength=len(sentences.counts))
+    return np.maximum(found, 1).astype(np.int64)
 
 
 def _directions(sentences: Sentences) -> list[Ints]:

@@ -22,6 +22,7 @@ import numpy as np
 from pmeans.baselines.sent2vec import Sent2Vec, kept
 from pmeans.baselines.sif import plain_mean
 from pmeans.errors import InputError
+from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
@@ -36,9 +37,10 @@ from pmeans.training.row_descent import (
     sums,
 )
 from pmeans.training.sentence_ids import Sentences, running
-from pmeans.training.trainer import BaselineTrainer, within
+from pmeans.training.trainer import BaselineTrainer, FilePath, within
 from pmeans.types import Array, Ids, Ints, Progress, Tokenizer
 
+START = 0.5
 
 @dataclass(frozen=True)
 class TrainSent2Vec(BaselineTrainer):
@@ -105,9 +107,9 @@ class TrainSent2Vec(BaselineTrainer):
         n_words = len(sentences.counts)
         keys, before = self._bigrams(sentences)
         rng = np.random.default_rng(self.seed)
-        first = rng.random((n_words + len(keys), self.dim), dtype=np.float32) * 2 - 1
+        first = rng.standard_normal((n_words + len(keys), self.dim), dtype=np.float32)
         targets = np.zeros((n_words, self.dim), dtype=np.float32)
-        descent = Descent({"context": first / np.float32(self.dim), "target": targets}, self.rate)
+        descent = Descent({"context": first * np.float32(START / np.sqrt(self.dim)), "target": targets}, self.rate)
         torch = descent.torch
         words = Words(descent, sentences)
         pairs = descent.put(before).long()
@@ -253,3 +255,29 @@ def loss(torch: Any, context: Tensor, vectors: Tensor, wanted: Tensor, there: Te
     )
     logs = torch.nn.functional.logsigmoid(signed).masked_fill(~counts, 0)
     return -logs.sum() / there.sum().clamp(min=1)
+
+
+@dataclass(frozen=True)
+class ReadSent2Vec(BaselineTrainer):
+    """Make a model of the authors' program an encoder.
+
+    Attributes:
+        file: Its ``.bin`` file.
+        lang: Language of its words.
+        name: Of the encoder.
+        tokenizer: As in a recipe. Which words it has depends on how the authors split text.
+    """
+
+    file: FilePath
+    lang: str
+    name: str
+    tokenizer: Tokenizer = "words"
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Sent2Vec:
+        """Read the file; there is nothing to train."""
+        progress(0.0, f"reading {Path(self.file).name}")
+        space, numbers, buckets = read_sent2vec_binary(self.file, self.name, self.lang)
+        found = {"vectors": buckets, "numbers": numbers}
+        if not len(buckets):
+            found = {"vectors": buckets, "keys": np.empty(0, dtype=np.int64)}
+        return Sent2Vec(self.name, plain_mean(space, self.name, self.tokenizer), found)

@@ -64,7 +64,7 @@ class SiameseCbow(Trainer):
     negatives: int = 2
     epochs: int = 10
     batch: int = 1024
-    rate: float = 0.1
+    rate: float = 0.2
     precision: Precision = "float16"
     seed: int = 0
     licence: str = field(default="", kw_only=True)

@@ -43,8 +43,19 @@ _QUANTISED = (
 
 
 @dataclass(frozen=True)
-class _Model:
-    """What comes before the matrix."""
+class Model:
+    """What comes before the matrix.
+
+    Attributes:
+        dim: Columns of the matrix.
+        n_buckets: Rows after those of the words.
+        minn: Characters of the shortest n-gram.
+        maxn: Of the longest; 0 if there are none.
+        words: In the order of their rows.
+        n_labels: Entries that are no words.
+        model: What was trained: 1 cbow, 2 skipgram, 3 supervised, and 4 in Sent2Vec's program.
+        word_ngrams: Words of the longest n-gram of words.
+    """
 
     dim: int
     n_buckets: int
@@ -52,6 +63,8 @@ class _Model:
     maxn: int
     words: list[bytes]
     n_labels: int
+    model: int
+    word_ngrams: int
 
 
 def read_fasttext_binary(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
@@ -61,8 +74,8 @@ def read_fasttext_binary(tally: Tally, name: str, lang: str, limit: int) -> Word
     vector. So is a quantised one (``.ftz``). Labels of a supervised model are no words.
     """
     with open_stream(tally.path) as stream:
-        source = _Source(stream, tally.path)
-        model = _read_model(source)
+        source = Source(stream, tally.path)
+        model = read_model(source)
         n_words = len(model.words)
         words = model.words[:limit]
         matrix = source.floats(len(words), model.dim)
@@ -82,7 +95,7 @@ def read_fasttext_binary(tally: Tally, name: str, lang: str, limit: int) -> Word
     return make_space(usable(Entries.of(words, matrix), tally), tally, name, lang, subwords)
 
 
-class _Source:
+class Source:
     """A stream that must not end."""
 
     def __init__(self, stream: Stream, path: Path) -> None:
@@ -90,12 +103,14 @@ class _Source:
         self._stream = stream
 
     def numbers(self, layout: str) -> tuple[int, ...]:
+        """Read numbers, as `struct` lays them out."""
         data = self._stream.read(struct.calcsize(layout))
         if len(data) < struct.calcsize(layout):
             raise self.cut_short()
         return struct.unpack(layout, data)
 
     def string(self) -> bytes:
+        """Read up to a zero byte."""
         data = self._stream.read_until(b"\0", _LONGEST_WORD)
         if data is None:
             raise self.cut_short()
@@ -114,18 +129,22 @@ class _Source:
         return matrix.astype(np.float32, copy=False)
 
     def skip(self, n: int) -> None:
+        """Leave out n bytes."""
         if self._stream.skip(n) < n:
             raise self.cut_short()
 
     def cut_short(self) -> FormatError:
+        """Return the error of a stream that ended."""
         damage = f" ({self._stream.damage})" if self._stream.damage else ""
         return FormatError(f"{self.path}: the fastText model is cut short or damaged{damage}.")
 
     def damaged(self, what: str) -> FormatError:
+        """Return the error of numbers that cannot be."""
         return FormatError(f"{self.path}: damaged fastText model: {what}.")
 
 
-def _read_model(source: _Source) -> _Model:
+def read_model(source: Source) -> Model:
+    """Read what comes before the matrix's values."""
     magic, version = source.numbers("<ii")
     if magic.to_bytes(4, "little", signed=True) != MAGIC:
         raise FormatError(f"{source.path}: no fastText model; a .vec file is read as text.")
@@ -134,7 +153,7 @@ def _read_model(source: _Source) -> _Model:
             f"{source.path}: fastText model version {version}; only {_VERSION} is read. "
             "Save its vectors as .vec with fastText, and read these."
         )
-    dim, _, _, _, _, _, _, _, n_buckets, minn, maxn, _ = source.numbers("<12i")
+    dim, _, _, _, _, word_ngrams, _, model, n_buckets, minn, maxn, _ = source.numbers("<12i")
     source.numbers("<d")
     n_entries, n_words, n_labels, _, n_pruned = source.numbers("<3i2q")
     if not 1 <= dim <= LARGEST_DIM or n_buckets < 0:
@@ -160,7 +179,7 @@ def _read_model(source: _Source) -> _Model:
         raise source.damaged(
             f"a matrix of {n_rows} x {n_columns}, not {n_words + n_buckets} x {dim}"
         )
-    return _Model(dim, n_buckets, max(0, minn), maxn, words, n_labels)
+    return Model(dim, n_buckets, max(0, minn), maxn, words, n_labels, model, word_ngrams)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is reported as such
