@@ -76,7 +76,7 @@ class CvmAdd(Trainer):
     penalty: float = 1.0
     epochs: int = 20
     batch: int = 512
-    rate: float = 1.0
+    rate: float = 3.0
     precision: Precision = "float16"
     seed: int = 0
     licence: str = field(default="", kw_only=True)

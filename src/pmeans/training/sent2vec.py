@@ -40,7 +40,6 @@ from pmeans.training.sentence_ids import Sentences, running
 from pmeans.training.trainer import BaselineTrainer, FilePath, within
 from pmeans.types import Array, Ids, Ints, Progress, Tokenizer
 
-START = 0.5
 
 @dataclass(frozen=True)
 class TrainSent2Vec(BaselineTrainer):
@@ -58,7 +57,7 @@ class TrainSent2Vec(BaselineTrainer):
         subsample: t.
         epochs: Passes over the text.
         batch: Sentences per step.
-        rate: How far a row moves in its first step.
+        rate: How far a row moves in its first step; vectors start about 1 long.
         precision: How the vectors are stored.
         tokenizer: As in a recipe.
         seed: Of everything random.
@@ -74,8 +73,8 @@ class TrainSent2Vec(BaselineTrainer):
     dropout: int = 4
     subsample: float = 1e-5
     epochs: int = 20
-    batch: int = 1024
-    rate: float = 0.2
+    batch: int = 512
+    rate: float = 1.0
     precision: Precision = "int8"
     tokenizer: Tokenizer = "words"
     seed: int = 0
@@ -109,7 +108,9 @@ class TrainSent2Vec(BaselineTrainer):
         rng = np.random.default_rng(self.seed)
         first = rng.standard_normal((n_words + len(keys), self.dim), dtype=np.float32)
         targets = np.zeros((n_words, self.dim), dtype=np.float32)
-        descent = Descent({"context": first * np.float32(START / np.sqrt(self.dim)), "target": targets}, self.rate)
+        # Long enough to differ: else the first targets, and then all rows, take one direction.
+        first /= np.float32(np.sqrt(self.dim))
+        descent = Descent({"context": first, "target": targets}, self.rate)
         torch = descent.torch
         words = Words(descent, sentences)
         pairs = descent.put(before).long()

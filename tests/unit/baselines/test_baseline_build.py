@@ -110,7 +110,8 @@ def test_every_kind_of_trainer_is_a_kind_of_baseline():
     for kind in training.BASELINES:
         cls = training._of_kind(kind, training.BASELINES, "x")
         assert issubclass(cls, training.BaselineTrainer)
-        assert baselines.of_kind(kind).kind == kind
+        made = kind.removesuffix("-file")  # what another program trained
+        assert baselines.of_kind(made).kind == made
 
 
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
