@@ -62,6 +62,8 @@ class CvmAdd(Trainer):
         batch: Pairs per step.
         rate: How far a word moves in its first step; vectors start about sqrt(dim / 10) long.
         precision: How the vectors are stored.
+        minutes: After the first epoch, none is begun that is likely to end later; None has no
+            limit.
         seed: Of everything random.
         licence: The terms of the material, if they should be kept with the space.
     """
@@ -78,6 +80,7 @@ class CvmAdd(Trainer):
     batch: int = 512
     rate: float = 3.0
     precision: Precision = "float16"
+    minutes: float | None = None
     seed: int = 0
     licence: str = field(default="", kw_only=True)
 
@@ -142,7 +145,13 @@ class CvmAdd(Trainer):
 
         state = state_of(checkpoint, self, _SETTINGS, sentences.digest())
         tables = descent.run(
-            step, batches, epochs=self.epochs, seed=self.seed, progress=progress, checkpoint=state
+            step,
+            batches,
+            epochs=self.epochs,
+            minutes=self.minutes,
+            seed=self.seed,
+            progress=progress,
+            checkpoint=state,
         )
         return coded(tables["words"], self.precision)
 

@@ -73,6 +73,7 @@ class Descent:
         batches: Callable[[np.random.Generator], list[Ints]],
         *,
         epochs: int,
+        minutes: float | None,
         seed: int,
         progress: Progress,
         checkpoint: Checkpoint,
@@ -83,6 +84,8 @@ class Descent:
             step: Takes a batch and a generator of random numbers on the device; returns the loss.
             batches: Draws the batches of an epoch.
             epochs: Passes.
+            minutes: After the first epoch, none is begun that is likely to end later; None has no
+                limit. What ends so depends on the machine.
             seed: Of all that is drawn; each epoch has generators of its own.
             progress: Told the loss now and then.
             checkpoint: Where the state is kept after each epoch.
@@ -95,8 +98,12 @@ class Descent:
                 self.squares[name] = self.put(arrays[f"squares.{name}"])
             epoch = at["epoch"]
         generator = self.torch.Generator(self.device)
+        start, longest = time.monotonic(), 0.0
         while epoch < epochs:
             began = time.monotonic()
+            if minutes is not None and longest and began - start + longest > 60 * minutes:
+                progress(1.0, f"the time is up after {epoch} epochs")
+                break
             rng = np.random.default_rng([seed, epoch])
             generator.manual_seed(int(rng.integers(2**62)))
             drawn = batches(rng)
@@ -109,6 +116,7 @@ class Descent:
                     progress(share, told)
             epoch += 1
             checkpoint.save(self._state(), {"epoch": epoch})
+            longest = max(longest, time.monotonic() - began)
         return {name: self._back(each) for name, each in self.tables.items()}
 
     def _state(self) -> dict[str, Array]:
@@ -172,6 +180,8 @@ def check_numbers(settings: Any, least: Mapping[str, int]) -> None:
     for name, lowest in least.items():
         if getattr(settings, name) < lowest:
             raise InputError(f"{name} must be at least {lowest}, not {getattr(settings, name)}.")
+    if settings.minutes is not None and not settings.minutes > 0:
+        raise InputError(f"minutes must be above 0, not {settings.minutes}.")
     if not 0 < settings.rate <= 100:
         raise InputError(f"rate must lie between 0 and 100, not {settings.rate}.")
     if not 0 <= settings.seed < 2**62:

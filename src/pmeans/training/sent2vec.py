@@ -59,6 +59,8 @@ class TrainSent2Vec(BaselineTrainer):
         batch: Sentences per step.
         rate: How far a row moves in its first step; vectors start about 1 long.
         precision: How the vectors are stored.
+        minutes: After the first epoch, none is begun that is likely to end later; None has no
+            limit.
         tokenizer: As in a recipe.
         seed: Of everything random.
     """
@@ -76,6 +78,7 @@ class TrainSent2Vec(BaselineTrainer):
     batch: int = 512
     rate: float = 1.0
     precision: Precision = "int8"
+    minutes: float | None = None
     tokenizer: Tokenizer = "words"
     seed: int = 0
 
@@ -148,7 +151,8 @@ class TrainSent2Vec(BaselineTrainer):
         state = state_of(checkpoint, self, _SETTINGS, sentences.digest())
         tables = descent.run(
             step, lambda rng: cut(rng.permutation(several), self.batch),
-            epochs=self.epochs, seed=self.seed, progress=progress, checkpoint=state,
+            epochs=self.epochs, minutes=self.minutes, seed=self.seed,
+            progress=progress, checkpoint=state,
         )  # fmt: skip
         context = tables["context"]
         found = coded(context[:n_words], self.precision)

@@ -52,6 +52,8 @@ class SiameseCbow(Trainer):
         batch: Sentences per step.
         rate: How far a word moves in its first step; vectors start about 1 long.
         precision: How the vectors are stored.
+        minutes: After the first epoch, none is begun that is likely to end later; None has no
+            limit.
         seed: Of everything random.
         licence: The terms of the material, if they should be kept with the space.
     """
@@ -66,6 +68,7 @@ class SiameseCbow(Trainer):
     batch: int = 1024
     rate: float = 0.2
     precision: Precision = "float16"
+    minutes: float | None = None
     seed: int = 0
     licence: str = field(default="", kw_only=True)
 
@@ -120,7 +123,8 @@ class SiameseCbow(Trainer):
         state = state_of(checkpoint, self, _SETTINGS, sentences.digest())
         tables = descent.run(
             step, lambda rng: cut(rng.permutation(len(anchors)), self.batch),
-            epochs=self.epochs, seed=self.seed, progress=progress, checkpoint=state,
+            epochs=self.epochs, minutes=self.minutes, seed=self.seed,
+            progress=progress, checkpoint=state,
         )  # fmt: skip
         return coded(tables["words"], self.precision)
 

@@ -215,6 +215,13 @@ def test_sent2vec_goes_on_after_a_kill_to_the_same_bytes(torch, text, tmp_path):
         other.train(progress=quiet, checkpoint=tmp_path / "state")
 
 
+def test_no_epoch_is_begun_after_the_time_is_up(torch, text):
+    seen = []
+    trainer = SiameseCbow("toy", text, dim=4, epochs=9, batch=256, min_count=1, minutes=1e-9)
+    trainer.train(progress=lambda share, words: seen.append((share, words)))
+    assert seen[-1] == (1.0, "the time is up after 1 epochs")
+
+
 def test_what_is_fitted_elsewhere_is_joined_to_the_same(torch, text, tmp_path):
     trainer = TrainSent2Vec(text, "toy", dim=4, epochs=1, batch=256, min_count=1)
     trainer.samples(quiet).save(tmp_path / "samples")
@@ -247,6 +254,7 @@ def test_neighbours_end_with_the_text(tmp_path):
         (SiameseCbow, {"dim": 0}, "dim must be at least 1"),
         (SiameseCbow, {"rate": 0.0}, "rate must lie"),
         (SiameseCbow, {"seed": -1}, "seed"),
+        (SiameseCbow, {"minutes": 0.0}, "minutes must be above 0"),
         (CvmAdd, {"batch": 1}, "batch must be at least 2"),
         (CvmAdd, {"margin": 0.0}, "margin must be above 0"),
         (CvmAdd, {"penalty": -1.0}, "penalty must be at least 0"),
