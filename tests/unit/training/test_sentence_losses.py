@@ -53,14 +53,15 @@ def test_the_loss_of_siamese_cbow_has_the_gradient_of_finite_differences(torch):
     check_gradient(torch, lambda m: siamese_cbow.loss(torch, m, there), means)
 
 
-def test_the_loss_of_siamese_cbow_is_the_papers(torch):
+@pytest.mark.parametrize("neighbours", [[True, True], [True, False], [False, True]])
+def test_the_loss_of_siamese_cbow_is_the_papers(torch, neighbours):
     means = RNG.standard_normal((5, 1, 4))
+    there = np.array([*neighbours, True, True])
     unit = means[:, 0] / np.linalg.norm(means[:, 0], axis=1, keepdims=True)
-    chances = np.exp(unit[1:] @ unit[0])
+    chances = np.exp(unit[1:] @ unit[0]) * there
     chances /= chances.sum()
-    there = torch.ones((4, 1), dtype=torch.bool)
-    found = siamese_cbow.loss(torch, torch.tensor(means), there)
-    assert float(found) == pytest.approx(-np.log(chances[:2]).mean())
+    found = siamese_cbow.loss(torch, torch.tensor(means), torch.tensor(there[:, None]))
+    assert float(found) == pytest.approx(-np.log(chances[:2][neighbours]).mean())
 
 
 def test_the_loss_of_cvm_add_has_the_gradient_of_finite_differences(torch):
@@ -99,6 +100,17 @@ def test_the_loss_of_sent2vec_has_the_gradient_of_finite_differences(torch):
 
     shapes = ((6, 4), (2, 4), (4, 3, 4))
     check_gradient(torch, loss, *(RNG.standard_normal(shape) for shape in shapes))
+
+
+def test_the_loss_of_sent2vec_is_the_papers_without_negatives_that_are_the_target(torch):
+    context, targets = RNG.standard_normal((2, 4)), RNG.standard_normal((2, 3, 4))
+    wanted = torch.tensor([[7, 1, 7], [5, 5, 2]])
+    scores = np.einsum("ijk,ik->ij", targets, context)
+    signed = [scores[0, 0], -scores[0, 1], scores[1, 0], -scores[1, 2]]
+    expected = -np.log(1 / (1 + np.exp(-np.array(signed)))).sum() / 2
+    there = torch.tensor([True, True])
+    found = sent2vec.loss(torch, torch.tensor(context), torch.tensor(targets), wanted, there)
+    assert float(found) == pytest.approx(expected)
 
 
 def test_a_target_and_its_bigrams_are_not_in_its_own_context(torch):
