@@ -18,6 +18,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "teacher": ("teacher", "TeacherEncoder"),
     "sum": ("sums", "SumEncoder"),
     "sent2vec": ("sent2vec", "Sent2Vec"),
+    "infersent": ("infersent", "InferSent"),
 }
 """Module and class of each kind."""
 

@@ -60,6 +60,7 @@ BASELINES: dict[str, tuple[str, str]] = {
     "sum": ("cvm_add", "AsSum"),
     "sent2vec": ("sent2vec", "TrainSent2Vec"),
     "sent2vec-file": ("sent2vec", "ReadSent2Vec"),
+    "infersent": ("infersent", "TrainInferSent"),
 }
 """The same of the kinds whose result is an encoder of `pmeans.baselines`."""
 
