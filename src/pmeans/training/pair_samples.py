@@ -174,8 +174,7 @@ def detection(
     by_source: dict[str, list[int]] = {}
     for i, pair in enumerate(pairs):
         by_source.setdefault(pair.source, []).append(i)
-    others = np.arange(len(pairs))
-    waiting = others
+    others, waiting = np.arange(len(pairs)), np.arange(len(pairs))
     sources = {source: np.array(found) for source, found in by_source.items()}
     for _ in range(_TRIES):
         for i in waiting.tolist():
