@@ -154,7 +154,8 @@ class InferSent(Baseline):
     def _lstm(self) -> Any:
         torch = _torch()
         n_words, hidden = self.space.dim, self.dim // 2
-        lstm = torch.nn.utils.skip_init(torch.nn.LSTM, n_words, hidden, bidirectional=True)
+        lstm = torch.nn.LSTM(n_words, hidden, bidirectional=True, device="meta")
+        lstm = lstm.to_empty(device="cuda" if torch.cuda.is_available() else "cpu")
         with torch.no_grad():
             for direction, ending in enumerate(("", "_reverse")):
                 for name, key in (
@@ -165,7 +166,7 @@ class InferSent(Baseline):
                     values = self._weights[key][direction].astype(np.float32)
                     getattr(lstm, f"{name}_l0{ending}").copy_(torch.from_numpy(values))
                 getattr(lstm, f"bias_hh_l0{ending}").zero_()
-        return lstm.to("cuda" if torch.cuda.is_available() else "cpu")
+        return lstm
 
 
 def word_encoder(space: WordSpace, name: str, tokenizer: Tokenizer = "words") -> PowerMeanEncoder:

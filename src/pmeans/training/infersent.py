@@ -80,8 +80,8 @@ class TrainInferSent(BaselineTrainer):
         rate: Of SGD, at the beginning.
         precision: How the space's vectors are stored with the encoder, and read while it is
             trained; None as they are.
-        minutes: No epoch is begun that is likely to end later; None has no limit. What ends so
-            depends on the machine.
+        minutes: After the first epoch, none is begun that is likely to end later; None has no
+            limit. What ends so depends on the machine.
         seed: Of everything random.
     """
 
@@ -185,7 +185,7 @@ class TrainInferSent(BaselineTrainer):
         train, dev, test = (samples.of(portion) for portion in PORTIONS)
         while at["epoch"] < self.epochs and at["rate"] >= SLOWEST:
             done = time.monotonic() - began
-            if self.minutes is not None and done + longest > 60 * self.minutes:
+            if self.minutes is not None and longest and done + longest > 60 * self.minutes:
                 break
             at["epoch"] += 1
             at["rate"] *= DECAY if at["epoch"] > 1 else 1.0
