@@ -332,7 +332,7 @@ class _Fitting:
         order = np.argsort(-self.lengths[sentences], kind="stable")
         chosen = sentences[order]
         places, sizes = packed(self.samples.offsets[chosen], self.lengths[chosen])
-        ids = torch.from_numpy(self.samples.ids[places]).to(self.device)
+        ids = torch.from_numpy(self.samples.ids[places]).to(self.device).long()
         pooled = max_pooled(self.net["lstm"], self.words[ids], sizes)
         back = torch.from_numpy(np.argsort(order)).to(self.device)
         u, v = pooled[back].chunk(2)
