@@ -8,8 +8,8 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
-from pmeans.baselines.sent2vec import Sent2Vec
 from pmeans.baselines.infersent import InferSent, word_encoder
+from pmeans.baselines.sent2vec import Sent2Vec
 from pmeans.baselines.sif import Sif, Usif, plain_mean
 from pmeans.baselines.sums import SumEncoder
 from pmeans.baselines.teacher import TeacherEncoder
