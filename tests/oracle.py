@@ -57,6 +57,14 @@ class Outcome:
 # --- SentEval ---------------------------------------------------------------------------------
 
 
+def _torch():
+    """Return torch on one thread: its products are small, and threads wait for each other."""
+    import torch
+
+    torch.set_num_threads(1)
+    return torch
+
+
 def senteval_nested(
     x: Floats,
     labels: Ints,
@@ -166,7 +174,7 @@ def fit_senteval(
     Returns:
         The classifier, its best development score between 0 and 1, and its epochs.
     """
-    import torch
+    torch = _torch()
 
     generator = np.random.RandomState(seed)
     torch.manual_seed(seed)
@@ -237,7 +245,7 @@ def ukp(
 
 def fit_ukp(i: int, x: Mapping[str, Floats], labels: Ints, train_lang: str, rate: float) -> Fit:
     """Train the classifier of repetition i with one learning rate."""
-    import torch
+    torch = _torch()
 
     generator = np.random.RandomState(i)
     permutation = generator.permutation(len(labels))
@@ -286,7 +294,7 @@ def _accuracy(model: Any, x: Floats, labels: Ints) -> float:
 
 
 def _predict(model: Any, x: Floats) -> Array:
-    import torch
+    torch = _torch()
 
     with torch.no_grad():
         return model(torch.from_numpy(x)).argmax(dim=1).numpy()
