@@ -5,71 +5,19 @@
 
 #include <math.h>
 #include <string.h>
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
 
 #include "kernel_tools.hpp"
+#include "row_vectors.hpp"
+#include "shifted_mean.hpp"
 
 namespace pmeans {
 namespace {
 
-constexpr int lanes = vector_bytes / 4;
-constexpr int wide = 64 / vector_bytes;  // vectors a pass: a cache line of each row
 constexpr size_t run_length = 64; // float32 additions in a row, before float64 takes over
 constexpr double pi = 3.14159265358979323846;
 
-typedef float Vector __attribute__((vector_size(vector_bytes)));
-typedef int8_t Bytes __attribute__((vector_size(lanes)));
-struct Half { uint16_t bits; };
-
-inline float to_float(float x, float) { return x; }
-inline float to_float(int8_t x, float scale) { return static_cast<float>(x) * scale; }
-inline float to_float(Half h, float) {
-  // Shift exponent and mantissa into place and rescale: exact for normal and denormal numbers.
-  uint32_t bits = (h.bits & 0x7FFFu) << 13;
-  if (bits >= 0x0F800000u) bits |= 0x70000000u;  // infinity or NaN
-  float x;
-  memcpy(&x, &bits, 4);
-  if (bits < 0x0F800000u) x *= 0x1p112f;
-  return h.bits & 0x8000u ? -x : x;
-}
-
-inline Vector load(const float* p, float) {
-  Vector v;
-  memcpy(&v, p, sizeof v);
-  return v;
-}
-inline Vector load(const int8_t* p, float scale) {
-  Bytes b;
-  memcpy(&b, p, sizeof b);
-  return __builtin_convertvector(b, Vector) * scale;
-}
-inline Vector load(const Half* p, float) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(0xFFFF, _mm256_loadu_si256((const __m256i*)p)));
-#elif defined(__F16C__)
-  return reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)));
-#else
-  Vector v;
-  for (int k = 0; k < lanes; ++k) v[k] = to_float(p[k], 0);
-  return v;
-#endif
-}
-
 // Where min, mean and max go, as multiples of dim; -1 if they are not wanted.
 struct Places { long low, mean, high; };
-
-inline void put(const Means& m, float* out, size_t column, float x) {
-  if (m.shift) x = (x - m.shift[column]) * m.factor[column];
-  out[column] = cut_off(static_cast<double>(x));
-}
-// `doubt` stays zero as long as everything that is put is finite.
-inline void put(const Means& m, float* out, size_t column, Vector x, Vector& doubt) {
-  if (m.shift) x = (x - load(m.shift + column, 0)) * load(m.factor + column, 0);
-  memcpy(out + column, &x, sizeof x);
-  doubt += x - x;
-}
 
 // Min, sum and max of N vectors of columns from j on, in one pass over the words. The sum of a
 // `longer` sentence is taken in runs of float32, and float64 adds up the runs.
@@ -170,25 +118,6 @@ bool min_mean_max(const Means& m, const Rows& r, Places at, float* out) {
   if (r.count > run_length) return all_columns<T, true, true, true>(m, r, at, out);
   if (at.low < 0 && at.high < 0) return all_columns<T, false, true, false>(m, r, at, out);
   return all_columns<T, true, true, false>(m, r, at, out);
-}
-
-template <class T>
-void decode(const void* row, float scale, size_t dim, float* out) {
-  const T* p = static_cast<const T*>(row);
-  size_t j = 0;
-  for (; j + lanes <= dim; j += lanes) {
-    const Vector v = load(p + j, scale);
-    memcpy(out + j, &v, sizeof v);
-  }
-  for (; j < dim; ++j) out[j] = to_float(p[j], scale);
-}
-
-void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
-  switch (r.type) {
-    case Type::float32: return decode<float>(r.row[i], 0, dim, out);
-    case Type::float16: return decode<Half>(r.row[i], 0, dim, out);
-    case Type::int8: return decode<int8_t>(r.row[i], r.scale[i], dim, out);
-  }
 }
 
 // Min, mean and max in float64, where no sum of float32 numbers overflows, cut off at the end.
@@ -352,13 +281,37 @@ bool any_power(const Means& m, const Rows& r, double p, size_t column, float* ou
   return true;
 }
 
+// Shifted means in float32, for each power that is NaN. Returns whether no sum and no difference of
+// numbers overflows.
+template <class T>
+bool shifted(const Means& m, const Rows& r, float* out, double* scratch) {
+  constexpr int N = 4;  // polynomials that take turns
+  float* known = reinterpret_cast<float*>(scratch);  // min, mean and max
+  const Means plain{m.dim, nullptr, 0, false, nullptr, nullptr, nullptr};
+  if (!min_mean_max<T>(plain, r, {0, 1, 2}, known)) return false;
+  for (size_t j = 0; j < m.dim; ++j)
+    if (known[2 * m.dim + j] - known[j] == INFINITY) return false;
+  for (size_t k = 0; k < m.n_powers; ++k) {
+    if (!isnan(m.powers[k])) continue;
+    size_t j = 0;
+    for (; j + N * lanes <= m.dim; j += N * lanes)
+      shifted_columns<T, N>(m, r, k, j, lanes, known, out);
+    for (; j + lanes <= m.dim; j += lanes) shifted_columns<T, 1>(m, r, k, j, lanes, known, out);
+    if (j < m.dim) shifted_columns<T, 1>(m, r, k, j, m.dim - j, known, out);
+  }
+  return true;
+}
+
 bool reduce(const Means& m, const Rows& r, float* out, double* scratch) {
   Places at{-1, -1, -1};
   bool sure = true;  // that all rows are finite
+  bool any_shifted = false;
   for (size_t k = 0; k < m.n_powers; ++k) {
     const double p = m.powers[k];
     const auto place = static_cast<long>(k);
-    if (p == 1)
+    if (isnan(p))
+      any_shifted = true;
+    else if (p == 1)
       at.mean = place;
     else if (p == INFINITY)
       at.high = place;
@@ -377,6 +330,18 @@ bool reduce(const Means& m, const Rows& r, float* out, double* scratch) {
       case Type::int8: exact = min_mean_max<int8_t>(m, r, at, out); break;
     }
     if (!exact) min_mean_max_again(m, r, at, out, scratch);
+    sure &= exact;
+  }
+  if (any_shifted) {
+    bool exact = false;
+    switch (r.type) {
+      case Type::float32: exact = shifted<float>(m, r, out, scratch); break;
+      case Type::float16: exact = shifted<Half>(m, r, out, scratch); break;
+      case Type::int8: exact = shifted<int8_t>(m, r, out, scratch); break;
+    }
+    for (size_t k = 0; k < m.n_powers && !exact; ++k)
+      if (isnan(m.powers[k]))
+        shifted_again(m, r, m.exponents + k * m.dim, k * m.dim, out, scratch);
     sure &= exact;
   }
   float* row = reinterpret_cast<float*>(scratch);

@@ -2,7 +2,7 @@
 //
 // `kernels/reference.py` is the same mathematics in plain NumPy. What is computed for a sentence
 // depends on that sentence alone, and every operation is the same on every instruction set, so
-// min, mean and max have the same bits everywhere.
+// min, mean, max and shifted means have the same bits everywhere.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,10 @@ enum class Type { float32, float16, int8 };
 // What to compute; the same for all sentences of a call.
 struct Means {
   size_t dim;
-  const double* powers;
+  const double* powers;  // NaN where columns have shifted means, with a power of each its own
   size_t n_powers;
   bool principal;
+  const float* exponents;  // those powers, (n_powers, dim); or null if there are none
   const float* shift;   // subtracted from each column, then `factor` multiplies it; or null
   const float* factor;
 };

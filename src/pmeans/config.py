@@ -82,7 +82,9 @@ def _convert(hint: Any, value: object, where: str) -> Any:
             return None
         hints = [arg for arg in args if arg is not type(None)]
         # Of several types the value's own; if it has none of them, the first is asked for.
-        return _convert(next((h for h in hints if h is type(value)), hints[0]), value, where)
+        of = tuple if isinstance(value, list | tuple) else type(value)
+        own = (hint for hint in hints if of in (hint, typing.get_origin(hint)))
+        return _convert(next(own, hints[0]), value, where)
     if dataclasses.is_dataclass(hint):
         return build(typing.cast(type, hint), value, where)
     # A whole number is a number; True is not, although Python thinks so.

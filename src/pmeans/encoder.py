@@ -59,6 +59,13 @@ class PowerMeanEncoder(SentenceEncoder):
         missing = [part.space for part in recipe.parts if part.space not in spaces]
         if missing:
             raise InputError(f"recipe {recipe.name!r} needs the space {missing[0]!r}.")
+        for part in recipe.parts:
+            try:
+                kernels.check_lengths(part.powers, spaces[part.space].dim)
+            except InputError as error:
+                raise InputError(
+                    f"part {part.space!r} of recipe {recipe.name!r}: {error}"
+                ) from None
         self.recipe = recipe
         self.spaces = {part.space: spaces[part.space] for part in recipe.parts}
         self._wordwise = {part.space for part in recipe.parts if not part.phrases}

@@ -10,8 +10,10 @@
     space = "glove-840b"
     powers = [-inf, 1, inf]
 
-The vector is the concatenation space by space, power by power. A recipe holds no data: the
-same recipe over the same spaces is the same encoder, and `Recipe.id` names it in results.
+The vector is the concatenation space by space, power by power. With ``root = "shifted"`` a power
+may be a list with one number for each dimension of the space: ``powers = [[1.2, -3.4, inf], 1]``.
+A recipe holds no data: the same recipe over the same spaces is the same encoder, and `Recipe.id`
+names it in results.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import Any
 from pmeans import config
 from pmeans.errors import ConfigError, InputError
 from pmeans.kernels import checked_powers
-from pmeans.types import Root, Scope, Tokenizer
+from pmeans.types import Power, Root, Scope, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,25 @@ class Part:
 
     Attributes:
         space: Name of an installed space, or a path to a ``.safetensors`` file.
-        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min, 1 the mean.
+        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min, 1 the mean. A tuple has
+            one for each dimension.
         phrases: Whether text is searched for the space's phrases, if it has any.
     """
 
     space: str
-    powers: tuple[float, ...] = (-math.inf, 1.0, math.inf)
+    powers: tuple[Power, ...] = (-math.inf, 1.0, math.inf)
     phrases: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
+        given = tuple(p if isinstance(p, int | float) else tuple(p) for p in self.powers)
+        object.__setattr__(self, "powers", given)
+        listed = any(isinstance(p, tuple) for p in given)
+        object.__setattr__(self, "powers", self.checked("shifted" if listed else "signed"))
+
+    def checked(self, root: Root) -> tuple[Power, ...]:
+        """Return the powers, refusing those that have no mean with this root."""
         try:
-            object.__setattr__(self, "powers", checked_powers(tuple(self.powers)))
+            return checked_powers(self.powers, root)
         except InputError as error:
             raise ConfigError(f"part {self.space!r}: {error}") from error
 
@@ -59,7 +69,8 @@ class Recipe:
         parts: Spaces and powers, in output order.
         name: For people, and for result tables.
         tokenizer: ``"whitespace"`` for tokenised text (the paper's), ``"words"`` for raw text.
-        root: ``"signed"``, or ``"principal"`` for the paper's program to the letter.
+        root: ``"signed"``, ``"principal"`` for the paper's program to the letter, or ``"shifted"``,
+            see `pmeans.kernels.reference`.
         znorm: What the z-norm is fitted on, or ``"none"``.
     """
 
@@ -72,6 +83,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if not self.parts:
             raise ConfigError(f"recipe {self.name!r} has no parts.")
+        for part in self.parts:
+            part.checked(self.root)
         searched = dict.fromkeys((part.space, part.phrases) for part in self.parts)
         for space, count in Counter(space for space, _ in searched).items():
             if count > 1:
@@ -97,7 +110,7 @@ class Recipe:
             for key in ("name", "tokenizer", "root", "znorm")
         ]
         for part in self.parts:
-            powers = ", ".join(_toml_number(p) for p in part.powers)
+            powers = ", ".join(map(_toml_power, part.powers))
             lines += ["", "[[parts]]", f"space = {config.toml_string(part.space)}"]
             lines += [f"powers = [{powers}]"] + ["phrases = false"] * (not part.phrases)
         return "\n".join(lines) + "\n"
@@ -109,5 +122,7 @@ class Recipe:
         return hashlib.sha256(content.encode("utf-8")).hexdigest()[:12]
 
 
-def _toml_number(p: float) -> str:
+def _toml_power(p: Power) -> str:
+    if isinstance(p, tuple):
+        return f"[{', '.join(map(_toml_power, p))}]"
     return str(int(p)) if p.is_integer() else repr(p)

@@ -22,7 +22,10 @@ Bytes = npt.NDArray[np.uint8]
 Progress = Callable[[float, str], None]
 """Called with the finished share, between 0 and 1, and a few words."""
 
-Root = Literal["signed", "principal"]
+Power = float | tuple[float, ...]
+"""One exponent for all columns of a power mean, or one for each of them, (dim,)."""
+
+Root = Literal["signed", "principal", "shifted"]
 Case = Literal["lower", "cased", "cased-then-lower"]
 Scope = Literal["none", "train", "all", "per_language"]
 Tokenizer = Literal["whitespace", "words"]

@@ -14,6 +14,7 @@ from pmeans.transfer.explain import explain, token_spans
 from pmeans.znorm import SHARED, Statistics, ZNorm
 
 POWERS = [-np.inf, -1, 0, 0.5, 1, 2, 3, 5, np.inf]
+SHIFTED = [-np.inf, -7.5, -1, 1, 1.5, 2, 40, np.inf]
 WORDS = ["the", "cat", "sat", "on", "it", "Mat", ".", "the cat", "cat sat", "sat on it"]
 CLASSES = ("a", "b", "c")
 
@@ -39,15 +40,22 @@ def spaces(draw, name):
 @st.composite
 def encoders(draw):
     named = {name: draw(spaces(name)) for name in ("first", "second")}
-    part = st.builds(
-        Part,
-        st.sampled_from(sorted(named)),
-        st.lists(st.sampled_from(POWERS), min_size=1, max_size=3, unique=True),
-    )
+    root = draw(st.sampled_from(["signed", "principal", "shifted"]))
+    powers = st.sampled_from(SHIFTED if root == "shifted" else POWERS)
+
+    @st.composite
+    def part(draw):
+        name = draw(st.sampled_from(sorted(named)))
+        chosen = draw(st.lists(powers, min_size=1, max_size=3, unique=True))
+        if root == "shifted":
+            dim = named[name].dim
+            chosen.append(tuple(draw(st.lists(powers, min_size=dim, max_size=dim))))
+        return Part(name, chosen)
+
     recipe = Recipe(
-        tuple(draw(st.lists(part, min_size=1, max_size=3))),
+        tuple(draw(st.lists(part(), min_size=1, max_size=3))),
         tokenizer=draw(st.sampled_from(["whitespace", "words"])),
-        root=draw(st.sampled_from(["signed", "principal"])),
+        root=root,
         znorm=draw(st.sampled_from(["none", "train", "per_language"])),
     )
     dim = PowerMeanEncoder(recipe, named).dim

@@ -338,3 +338,13 @@ def test_long_texts_are_taken_in_smaller_chunks_and_give_the_same_bits(toy, monk
     monkeypatch.setattr(PowerMeanEncoder, "_encode_chunk", counted)
     np.testing.assert_array_equal(encoder(toy).encode(texts, lang=langs), whole)
     assert len(sizes) > 10
+
+
+def test_each_dimension_may_have_a_power_of_its_own(toy):
+    found = encoder(toy, powers=((INF, -1, -INF), 1), root="shifted").encode("the cat", lang="en")
+    assert found.tolist() == [2, 1.5, -8, 1.5, 1.5, -4]
+
+
+def test_a_list_of_powers_must_fit_the_space(toy):
+    with pytest.raises(InputError, match=r"part 'toy' of recipe .*2 powers for 3 dimensions"):
+        encoder(toy, powers=((1, 2),), root="shifted")

@@ -187,7 +187,7 @@ def test_parts_that_do_not_fit_together_are_refused(change, message):
         ({"powers": [np.nan]}, "no usable power"),
         ({"powers": [1e-9]}, "no usable power"),
         ({"powers": [1, 1]}, "twice"),
-        ({"root": "real"}, "neither 'signed' nor 'principal'"),
+        ({"root": "real"}, "root 'real' is not 'signed'"),
         ({"matrix": MATRIX.astype(np.float64)}, "float64"),
         ({"matrix": MATRIX.T}, "ascontiguousarray"),
         ({"matrix": MATRIX.astype(np.int8)}, "scale"),

@@ -62,6 +62,23 @@ def test_toml_reads_as_one_would_write_it(tmp_path):
         ('znorm = "yes"\n[[parts]]\nspace = "x"', "is not one of 'none', 'train'"),
         ("parts = 1", "expected a list, got 1"),
         ("[[parts]\n", "not valid TOML"),
+        (
+            '[[parts]]\nspace = "x"\npowers = [[1, 2]]',
+            "one power per dimension needs root = 'shifted'",
+        ),
+        (
+            'root = "shifted"\n[[parts]]\nspace = "x"\npowers = [0.5]',
+            "0.5 is not a power of a shifted",
+        ),
+        (
+            'root = "shifted"\n[[parts]]\nspace = "x"\npowers = [[1, nan]]',
+            "nan is not a power of a",
+        ),
+        ('root = "shifted"\n[[parts]]\nspace = "x"\npowers = [[2], [2]]', "twice"),
+        (
+            'root = "shifted"\n[[parts]]\nspace = "x"\npowers = [["a"]]',
+            "expected a number, got 'a'",
+        ),
     ],
 )
 def test_a_bad_recipe_says_what_is_wrong(tmp_path, text, message):
@@ -80,3 +97,19 @@ def test_the_id_knows_the_powers_and_not_the_name():
     one = Recipe((Part("a", (1,)),), "one")
     assert one.id == Recipe((Part("a", (1,)),), "two").id
     assert one.id != Recipe((Part("a", (2,)),), "one").id
+
+
+def test_a_power_may_be_a_list_with_one_for_each_dimension(tmp_path):
+    path = tmp_path / "learned.toml"
+    path.write_text('root = "shifted"\n[[parts]]\nspace = "x"\npowers = [[1, -2.5, inf], 1]\n')
+    recipe = Recipe.from_toml(path)
+    assert recipe.parts == (Part("x", ((1, -2.5, math.inf), 1)),)
+    path.write_text(recipe.to_toml())
+    assert Recipe.from_toml(path) == recipe
+    other = Recipe((Part("x", ((1, -2.5, 3), 1)),), root="shifted")
+    assert other.id != recipe.id
+
+
+def test_recipes_of_plain_powers_keep_their_id():
+    # As of the version before lists of powers: ids name models and results.
+    assert Recipe((Part("x", (-math.inf, 1, 0.5, math.inf)),), "any").id == "d2e16dea5e4d"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
+from pmeans.types import Power
 
 _MATERIAL = "## Material"
 
@@ -31,7 +32,7 @@ def render(
     languages = encoder.languages
     parts = []
     for part in encoder.recipe.parts:
-        space, powers = encoder.spaces[part.space], ", ".join(f"{p:g}" for p in part.powers)
+        space, powers = encoder.spaces[part.space], ", ".join(map(_power, part.powers))
         counts = [f"{len(space.table(lang)):,}" for lang in languages]
         parts.append([part.space, powers, str(space.dim), str(space.matrix.dtype), *counts])
     files = [[name, f"{n:,}"] for name, n in (*sizes.items(), ("all", sum(sizes.values())))]
@@ -86,6 +87,10 @@ def _fitted(encoder: PowerMeanEncoder) -> list[list[str]]:
             mapped = f"{encoder.alignment.maps[lang].origin}, {encoder.alignment.precision}"
         rows.append([lang, f"{statistics.count:,} sentences", mapped])
     return rows
+
+
+def _power(p: Power) -> str:
+    return "one per dimension" if isinstance(p, tuple) else f"{p:g}"
 
 
 def _told_apart(encoder: PowerMeanEncoder) -> str:

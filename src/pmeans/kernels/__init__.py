@@ -21,12 +21,18 @@ from pmeans.errors import InputError, SlowKernelsWarning
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.letters import TILE, GramWeights
 from pmeans.kernels.machine import available_threads, empty_rows
-from pmeans.kernels.means import SpaceMeans, check_matrix, checked_powers, described
+from pmeans.kernels.means import (
+    SpaceMeans,
+    check_lengths,
+    check_matrix,
+    checked_powers,
+    described,
+)
 from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, check_groups, check_rule
 from pmeans.kernels.splitting import Splitting, split
-from pmeans.types import Array, Case, Floats, Ids, Ints, Root, TokenBatch, WordTable
+from pmeans.types import Array, Case, Floats, Ids, Ints, Power, Root, TokenBatch, WordTable
 
 __all__ = [
     "LONGEST_NGRAM",
@@ -38,6 +44,7 @@ __all__ = [
     "Splitting",
     "available_threads",
     "backend",
+    "check_lengths",
     "checked_powers",
     "compose",
     "empty_rows",
@@ -147,7 +154,7 @@ def identify(
 def power_means(
     matrix: Array,
     batch: TokenBatch,
-    powers: Sequence[float],
+    powers: Sequence[Power],
     *,
     root: Root = "signed",
     scale: Floats | None = None,

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.types import Array, Floats, Root
+from pmeans.types import Array, Floats, Power, Root
 
 SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
 
+_PLAIN = (1.0, np.inf, -np.inf)  # the same whatever the root
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
 
 
@@ -23,30 +24,44 @@ class SpaceMeans:
     Attributes:
         matrix: Word vectors, (n_words, dim) float32, float16 or int8; may be memory-mapped, is
             never copied.
-        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min.
-        root: ``"signed"`` or ``"principal"``, see `pmeans.kernels.reference`.
+        powers: Exponents in output order; ``inf`` is max, ``-inf`` is min. With the root
+            ``"shifted"`` one may be a tuple with an exponent for each dimension, (dim,).
+        root: ``"signed"``, ``"principal"`` or ``"shifted"``, see `pmeans.kernels.reference`.
         scale: What an int8 row is multiplied by, (n_words,) float32.
         shift: Subtracted from each column before ``factor`` multiplies it; both
             (len(powers) * dim,) float32. This is z-norm at no extra pass.
         factor: See ``shift``.
         width: Number of columns.
+        numbers: The powers, NaN where `exponents` says more.
+        exponents: Powers of the columns of shifted means, (len(powers), dim) float32; None if there
+            are none.
     """
 
     matrix: Array
-    powers: tuple[float, ...]
+    powers: tuple[Power, ...]
     root: Root = "signed"
     scale: Floats | None = None
     shift: Floats | None = None
     factor: Floats | None = None
     width: int = field(init=False)
+    numbers: tuple[float, ...] = field(init=False)
+    exponents: Floats | None = field(init=False)
 
     def __post_init__(self) -> None:
         check_matrix(self.matrix)
         _check_scale(self.matrix, self.scale)
-        object.__setattr__(self, "powers", checked_powers(tuple(self.powers)))
-        object.__setattr__(self, "width", len(self.powers) * self.matrix.shape[1])
-        if self.root not in ("signed", "principal"):
-            raise InputError(f"root {self.root!r} is neither 'signed' nor 'principal'.")
+        if self.root not in ("signed", "principal", "shifted"):
+            raise InputError(f"root {self.root!r} is not 'signed', 'principal' or 'shifted'.")
+        dim = self.matrix.shape[1]
+        powers = checked_powers(tuple(self.powers), self.root)
+        check_lengths(powers, dim)
+        exponents = _exponents(powers, dim) if self.root == "shifted" else None
+        plain = [p in _PLAIN or exponents is None for p in powers]
+        numbers = tuple(p if own else np.nan for p, own in zip(powers, plain, strict=True))
+        object.__setattr__(self, "powers", powers)
+        object.__setattr__(self, "width", len(powers) * dim)
+        object.__setattr__(self, "numbers", numbers)
+        object.__setattr__(self, "exponents", None if all(plain) else exponents)
         if (self.shift is None) != (self.factor is None):
             raise InputError("shift and factor go together.")
         for name in ("shift", "factor"):
@@ -56,20 +71,42 @@ class SpaceMeans:
 
 
 @functools.lru_cache(maxsize=256)
-def checked_powers(powers: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the powers as floats, refusing what has no power mean."""
-    exponents = tuple(float(p) for p in powers)
+def checked_powers(powers: tuple[Power, ...], root: Root = "signed") -> tuple[Power, ...]:
+    """Return the powers as floats, or tuples of them, refusing what has no power mean."""
+    exponents = tuple(tuple(map(float, p)) if isinstance(p, tuple) else float(p) for p in powers)
     if not exponents:
         raise InputError("the list of powers is empty; [-inf, 1, inf] is usual.")
     if len(set(exponents)) < len(exponents):
-        raise InputError(f"a power stands twice in {exponents}.")
-    for p in exponents:
-        if np.isnan(p) or 0 < abs(p) < SMALLEST_POWER:
-            raise InputError(
-                f"{p} is no usable power: take inf (max), -inf (min), 0 (geometric mean) or a "
-                f"number of at least {SMALLEST_POWER} in magnitude."
-            )
+        raise InputError(f"a power stands twice in {exponents!s:.60}.")
+    for each in exponents:
+        if isinstance(each, tuple) and root != "shifted":
+            raise InputError(f"one power per dimension needs root = 'shifted', not {root!r}.")
+        for p in each if isinstance(each, tuple) else (each,):
+            if root == "shifted" and not abs(p) >= 1:
+                raise InputError(
+                    f"{p} is not a power of a shifted mean: take a number of at least 1, or of at "
+                    "most -1; 1 is the mean, inf max, -inf min."
+                )
+            if np.isnan(p) or 0 < abs(p) < SMALLEST_POWER:
+                raise InputError(
+                    f"{p} is no usable power: take inf (max), -inf (min), 0 (geometric mean) or a "
+                    f"number of at least {SMALLEST_POWER} in magnitude."
+                )
     return exponents
+
+
+def check_lengths(powers: tuple[Power, ...], dim: int) -> None:
+    """Refuse lists of powers that are longer or shorter than a space is wide."""
+    for p in powers:
+        if isinstance(p, tuple) and len(p) != dim:
+            raise InputError(f"{len(p)} powers for {dim} dimensions: a list has one for each.")
+
+
+def _exponents(powers: tuple[Power, ...], dim: int) -> Floats:
+    exponents = np.array([np.broadcast_to(p, dim) for p in powers])
+    # Beyond 2^24 the limits are as exact, and a rounding error times p could overflow.
+    beyond = np.abs(exponents) > 2**24
+    return np.where(beyond, np.copysign(np.inf, exponents), exponents).astype(np.float32)
 
 
 def check_matrix(matrix: Array) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.types import Array, Floats, Root
+from pmeans.types import Array, Floats, Power, Root
 
 Doubles = npt.NDArray[np.float64]
 LARGEST = np.finfo(np.float32).max
@@ -18,12 +18,13 @@ WHOLE = 32767
 """The largest whole number that a row is rounded to: 15 bits and a sign."""
 
 
-def power_mean(rows: Array, p: float, root: Root = "signed") -> Doubles:
+def power_mean(rows: Array, p: Power, root: Root = "signed") -> Doubles:
     """Return the power mean of every column.
 
     Args:
         rows: Word vectors of one sentence, (n_words, dim).
-        p: The exponent; ``inf`` is max, ``-inf`` is min, 0 is the geometric mean.
+        p: The exponent; ``inf`` is max, ``-inf`` is min, 0 is the geometric mean. With the root
+            ``"shifted"`` at least 1 in magnitude, and perhaps one for each column, (dim,).
         root: What a negative number's power and root are, see below.
 
     Returns:
@@ -32,6 +33,10 @@ def power_mean(rows: Array, p: float, root: Root = "signed") -> Doubles:
     x = np.asarray(rows, dtype=np.float64)
     if len(x) == 0:
         return np.zeros(x.shape[1])
+    if root == "shifted":
+        return _shifted(x, np.asarray(p, dtype=np.float64))
+    if isinstance(p, tuple):
+        raise TypeError(f"one power per column needs the root 'shifted', not {root!r}.")
     if p == np.inf:
         return np.asarray(x.max(axis=0))
     if p == -np.inf:
@@ -75,6 +80,21 @@ def _principal(x: Doubles, p: float) -> Doubles:
     m = np.power(z, p, where=nonzero, out=np.zeros_like(z)).mean(axis=0)
     size = np.power(np.abs(m), 1 / p, where=m != 0, out=np.zeros(len(m)))
     return size * np.cos(np.angle(m) / p)
+
+
+def _shifted(x: Doubles, p: Doubles) -> Doubles:
+    # SHIFTED. Above 0, the power mean of the distances from the least value, added to it; below 0,
+    # that of the distances from the largest value, taken off it. It is the mean at p = 1 and -1 and
+    # rises with p from there to max, or falls to min. A number and its negative are treated alike,
+    # M(-x, p) = -M(x, -p), and M(x + c) = M(x) + c.
+    low, high, size = x.min(axis=0), x.max(axis=0), np.abs(p)
+    distance = np.where(p > 0, x - low, high - x)
+    scale = np.where(high > low, high - low, 1.0)
+    root = scale * np.power(np.power(distance / scale, size).mean(axis=0), 1 / size)
+    # LIMITS. What they are is known exactly.
+    exact = [size == 1, p == np.inf, p == -np.inf]
+    inside = np.where(p > 0, low + root, high - root)
+    return np.select(exact, [x.mean(axis=0), high, low], inside)
 
 
 def map_row(row: Floats, matrix: Floats) -> Floats:

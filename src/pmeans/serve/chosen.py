@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import did_you_mean
+from pmeans.errors import ConfigError, did_you_mean
 from pmeans.recipe import Part
 from pmeans.serve.limits import RefusedError
+from pmeans.types import Power
 from pmeans.znorm import Statistics, ZNorm
 
 COLUMNS = 4096
@@ -18,7 +19,7 @@ COLUMNS = 4096
 
 
 def chosen(
-    encoder: PowerMeanEncoder, parts: Sequence[tuple[str, tuple[float, ...]]]
+    encoder: PowerMeanEncoder, parts: Sequence[tuple[str, tuple[Power, ...]]]
 ) -> PowerMeanEncoder:
     """Return an encoder of some power means of a model's word spaces.
 
@@ -40,12 +41,15 @@ def chosen(
     if taken == encoder.recipe.parts:
         return encoder
     znorm = _statistics(encoder, taken)
-    recipe = dataclasses.replace(
-        encoder.recipe,
-        parts=taken,
-        name=f"{encoder.name}, chosen parts",
-        znorm=znorm.scope if znorm else "none",
-    )
+    try:
+        recipe = dataclasses.replace(
+            encoder.recipe,
+            parts=taken,
+            name=f"{encoder.name}, chosen parts",
+            znorm=znorm.scope if znorm else "none",
+        )
+    except ConfigError as error:  # powers that the root of the model does not have
+        raise RefusedError(422, str(error)) from error
     return encoder.replace(recipe=recipe, znorm=znorm, alignment=None)
 
 
@@ -53,7 +57,7 @@ def _statistics(encoder: PowerMeanEncoder, parts: Sequence[Part]) -> ZNorm | Non
     """Return the columns of a model's z-norm that belong to parts, if it has all of them."""
     if encoder.znorm is None:
         return None
-    places: dict[tuple[str, float], np.ndarray] = {}
+    places: dict[tuple[str, Power], np.ndarray] = {}
     start = 0
     for part in encoder.recipe.parts:
         dim = encoder.spaces[part.space].dim

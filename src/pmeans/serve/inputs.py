@@ -17,6 +17,7 @@ import orjson
 from pmeans.errors import did_you_mean
 from pmeans.kernels import checked_powers
 from pmeans.serve.limits import RefusedError
+from pmeans.types import Power, Root
 
 FORM = b"conversion="
 """How the body of the authors' form begins."""
@@ -136,7 +137,7 @@ def _types(value: Any) -> list[tuple[str, tuple[float, ...]]]:
     return found
 
 
-def _parts(value: Any) -> list[tuple[str, tuple[float, ...]]]:
+def _parts(value: Any) -> list[tuple[str, tuple[Power, ...]]]:
     how = f"expected 1 to {MOST_PARTS} pairs such as ['taught', [1, 'inf']]"
     if not isinstance(value, list) or not 0 < len(value) <= MOST_PARTS:
         raise ValueError(f"{how}.")
@@ -144,7 +145,12 @@ def _parts(value: Any) -> list[tuple[str, tuple[float, ...]]]:
     for pair in value:
         match pair:
             case [str(name), [_, *_] as powers] if len(powers) <= MOST_PARTS:
-                found.append((name, checked_powers(tuple(map(_power, powers)))))
+                read = tuple(
+                    tuple(map(_power, each)) if isinstance(each, list) else _power(each)
+                    for each in powers
+                )
+                root: Root = "shifted" if any(isinstance(p, tuple) for p in read) else "signed"
+                found.append((name, checked_powers(read, root)))
             case _:
                 raise ValueError(f"{how}, of a word space and 1 to {MOST_PARTS} powers.")
     return found

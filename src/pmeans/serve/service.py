@@ -29,7 +29,7 @@ from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.serve.chosen import chosen
 from pmeans.serve.limits import Limits, RefusedError
 from pmeans.transfer import TransferClassifier
-from pmeans.types import Floats
+from pmeans.types import Floats, Power
 
 EXPLAINED = 10_000
 """Characters of the texts of one request for explanations: each word costs a matrix row or two."""
@@ -143,7 +143,7 @@ class Service:
         normalize: bool = True,
         truncate: bool = False,
         truncation_direction: str | None = None,
-        parts: list[tuple[str, tuple[float, ...]]] | None = None,
+        parts: list[tuple[str, tuple[Power, ...]]] | None = None,
     ) -> Floats:
         """Return a row per text, (n, dimensions). No text is ever cut, ``truncate`` or not."""
         encoder = self.encoder
@@ -253,7 +253,7 @@ class Service:
             "finds_languages": self.encoder.identifier is not None,
             "spaces": list(self.encoder.coverage(()).spaces),
             "parts": [
-                [part.space, [p if math.isfinite(p) else str(p) for p in part.powers]]
+                [part.space, list(map(_power, part.powers))]
                 for part in (made.recipe.parts if made else ())
             ],
             "znorm": made.recipe.znorm if made else "none",
@@ -286,3 +286,10 @@ class Service:
         if not encoder.languages and not re.fullmatch("[a-z]{2,3}", given):
             raise LanguageError(f"no language {given!r}: give its code of two or three letters.")
         return language_code(given, encoder.languages)
+
+
+def _power(p: Power) -> Any:
+    """Return a power as JSON has it, where no number is infinite."""
+    if isinstance(p, tuple):
+        return list(map(_power, p))
+    return p if math.isfinite(p) else str(p)

@@ -9,9 +9,10 @@ p = 1       word i gets v · (xᵢ - mean) / n
 p = ±inf    the first word with the largest (smallest) value gets v · (M - mean)
 other p     word i gets v · (M · xᵢᵖ / Σ xⱼᵖ - mean / n); v · (M - mean) / n where the powers nearly
             cancel, see `CANCELLED`
+shifted     word i gets v · ∂M/∂xᵢ · (xᵢ - mean); these derivatives are at least 0 and add up to 1
 ==========  ==================================================================================
 
-where xᵖ is sign(x)·|x|ᵖ, or |x|ᵖ for even p. The first and the third are Euler's rule, xᵢ · ∂M/∂xᵢ,
+where xᵖ is sign(x)·|x|ᵖ, or |x|ᵖ for even p. All but the second are Euler's rule, xᵢ · ∂M/∂xᵢ,
 which adds up to M because M(s·x) = s·M(x); the second is their limit. Means stay with the words:
 moved into the constant they would leave every word with a push that any other word has too.
 A part that knows no word of the sentence is zero after the z-norm, and gives nothing to anyone.
@@ -38,7 +39,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, did_you_mean
 from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
-from pmeans.types import Array, Floats, Root, TokenBatch
+from pmeans.types import Array, Floats, Power, Root, TokenBatch
 
 Doubles = npt.NDArray[np.float64]
 
@@ -240,7 +241,7 @@ def _pushes(
 
 
 def _part_pushes(
-    vectors: Floats, powers: Sequence[float], root: Root, weights: Array, means: Doubles
+    vectors: Floats, powers: Sequence[Power], root: Root, weights: Array, means: Doubles
 ) -> Doubles:
     """Return how far each known word pushes, (n_known,), over all columns of a part.
 
@@ -253,7 +254,11 @@ def _part_pushes(
     pushes = np.zeros(n)
     for k, p in enumerate(powers):
         of_power = slice(k * dim, (k + 1) * dim)
-        shares = _shares(vectors, p, columns[of_power], means[of_power])
+        if root == "shifted":
+            shares = _shifted_shares(vectors, p, means[of_power])
+        else:
+            assert isinstance(p, float)
+            shares = _shares(vectors, p, columns[of_power], means[of_power])
         pushes += shares @ weights[of_power]
     return pushes
 
@@ -279,6 +284,27 @@ def _shares(vectors: Floats, p: float, values: Floats, means: Doubles) -> Double
     cancelled = np.abs(total) <= CANCELLED * np.abs(powers).sum(axis=0)
     fractions = np.divide(powers, total, where=~cancelled, out=np.full_like(x, 1 / n))
     return fractions * values - means / n
+
+
+def _shifted_shares(vectors: Floats, p: Power, means: Doubles) -> Doubles:
+    """Divide the columns of a shifted mean as `_shares` does."""
+    x = vectors.astype(np.float64)
+    n, dim = x.shape
+    powers = np.broadcast_to(np.asarray(p, dtype=np.float64), dim)
+    # Below 0, the mean is that of the negative numbers, and its derivatives are the same.
+    turned = np.where(powers > 0, x, -x)
+    distance = turned - turned.min(axis=0)
+    limit = np.isinf(powers)
+    size = np.where(limit, 1.0, np.abs(powers))
+    farthest = distance.max(axis=0)
+    u = np.divide(distance, farthest, where=farthest > 0, out=np.ones_like(x))
+    of_distances = np.power(np.power(u, size).mean(axis=0), 1 / size)
+    derivatives = np.power(u / of_distances, size - 1) / n
+    first = np.arange(n)[:, None] == turned.argmax(axis=0)
+    derivatives = np.where(limit, first, derivatives)
+    # All other words move away from the least one when it moves: the rest of 1 is its own.
+    derivatives[turned.argmin(axis=0), np.arange(dim)] += 1 - derivatives.sum(axis=0)
+    return derivatives * (x - means)
 
 
 def _printable(text: str) -> str:

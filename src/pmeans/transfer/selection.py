@@ -137,7 +137,7 @@ def splits(fold: Ints) -> Iterator[tuple[Ints, Ints]]:
 class Candidate:
     """Columns to keep, (n_kept,), and what each column is multiplied by, (dim,).
 
-    ``powers`` are those that are kept; None where columns have no power of their own.
+    ``powers`` are those that are kept; None where columns have no power of their own, or each has.
     """
 
     powers: tuple[float, ...] | None
@@ -167,6 +167,8 @@ def _columns(encoder: PowerMeanEncoder) -> list[tuple[tuple[float, ...] | None, 
         numbers = [*(max(1, mapped // n) for n in (1, 2, 4)), *([0] if aligned.kept else [])]
         return [(None, np.arange(aligned.kept + n)) for n in dict.fromkeys(numbers)]
     parts = encoder.recipe.parts
+    if any(isinstance(power, tuple) for part in parts for power in part.powers):
+        return [(None, np.arange(encoder.dim))]
     of_column = np.concatenate(
         [np.repeat(part.powers, encoder.spaces[part.space].dim) for part in parts]
     )

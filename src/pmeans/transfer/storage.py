@@ -47,7 +47,8 @@ class Chosen:
         method: ``"logistic"``, or ``"ridge"`` for many classes.
         penalty: Relative to the rows; `linear` says how.
         powers: The powers that are kept, of every part that has them; None where an alignment
-            leads to canonical directions, of which the first ``columns`` are kept.
+            leads to canonical directions, of which the first ``columns`` are kept, or where each
+            dimension has a power of its own.
         scaling: ``"none"`` if columns are taken as encoded, ``"standard"`` if each was divided by
             its deviation over the training rows.
         columns: How many columns are kept.

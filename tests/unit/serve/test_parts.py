@@ -77,7 +77,8 @@ def test_any_power_gives_numbers(default, p):
         ([["taught", ["max"]]], "got 'max'"),
         ([["taught", [True]]], "expected a power"),
         ([["taught", [None]]], "expected a power"),
-        ([["taught", [[1]]]], "expected a power"),
+        ([["taught", [[1]]]], "needs root = 'shifted'"),
+        ([["taught", [[[1]]]]], "expected a power"),
         ([["taught", [1, 1.0]]], "stands twice"),
         ([["taught", [1e-9]]], "no usable power"),
         ([["taugth", [1]]], "Did you mean 'taught'?"),
@@ -94,3 +95,23 @@ def test_parts_that_there_cannot_be_are_refused(default, parts, why):
 def test_only_embed_takes_parts(default):
     body = {"inputs": "Hund", "lang": "de", "parts": [["taught", [1]]]}
     assert default.post("/classify", json=body).status_code == 422
+
+
+def test_a_model_may_have_a_power_of_its_own_for_each_dimension(start, encoder, tmp_path):
+    import pmeans
+    from pmeans import Part, Recipe
+
+    powers = ((1.0, 2.5, -3.0, float("inf")), 1.0)
+    recipe = Recipe((Part("words", powers),), "learned", tokenizer="words", root="shifted")
+    pmeans.save(encoder.replace(recipe=recipe), tmp_path / "model")
+    client = start(model=str(tmp_path / "model"), classifier=None, index=None, texts=None)
+    own = client.get("/info").json()["parts"]
+    assert own == [["words", [[1, 2.5, -3, "inf"], 1]]]
+    expected = pmeans.load(tmp_path / "model").encode(["good dog"], lang="en")
+    body = {"inputs": ["good dog"], "lang": "en", "normalize": False, "parts": own}
+    np.testing.assert_allclose(client.post("/embed", json=body).json(), expected)
+    body["parts"] = [["words", [[1, 2]]]]
+    assert "2 powers for 4 dimensions" in client.post("/embed", json=body).text
+    body["parts"] = [["words", [0.5]]]
+    answer = client.post("/embed", json=body)
+    assert (answer.status_code, "0.5 is not a power" in answer.text) == (422, True)

@@ -4,7 +4,9 @@ import { element, find } from "./dom.js";
 
 const NAMES = new Map([["-inf", "min"], [1, "mean"], ["inf", "max"], [2, "p 2"], [3, "p 3"]]);
 const name = (power) => NAMES.get(power) ?? `p ${power}`;
-const powersOf = (parts, space) => parts.filter(([of]) => of === space).flatMap(([, p]) => p);
+// Lists have one power per dimension. They are the model's own, and no box is offered for them.
+const powersOf = (parts, space) =>
+  parts.filter(([of]) => of === space).flatMap(([, p]) => p.filter((each) => !Array.isArray(each)));
 const same = (a, b) => a.length === b.length && a.every((each) => b.includes(each));
 
 /** Show a box for each space and power, the model's own checked. */
