@@ -1,21 +1,22 @@
 """Powers of shifted means, learned by gradient together with a linear map to what is to be told.
 
 A **position** s between -1 and 1 stands for a power: p = 1 / (1 - s) from 0 on, -1 / (1 + s) below
-it. The shifted mean M of `pmeans.kernels.reference` is min at s = -1, the mean at 0, max at 1. It is
-continuous in s and never falls, and its derivative stays finite up to both ends, which p itself
-would never reach: with τ = 1 - |s| = 1 / |p|, n words and l the logarithms of their distances from
-the least value (from the largest, below 0) over the largest distance,
+it. The shifted mean M of `pmeans.kernels.reference` is min at s = -1, the mean at 0, max at 1. It
+is continuous in s and never falls, and its derivative is finite at both ends, which p itself would
+never reach: with n words, R the distance of M from the least value (from the largest, below 0), and
+H the entropy of what each word's power has of the sum of powers,
 
-    M = low + R  (high - R below 0),    R = (high - low) · exp(τ · log mean exp(l / τ)),
-    dM/ds = R · (log n - H),            H the entropy of softmax(l / τ).
+    dM/ds = R · (log n - H).
 
-At 0 the two sides have different derivatives, neither below 0. `tests/unit/training/test_powers.py`
-holds both formulas against finite differences and against the native core.
+Word vectors stay as they are, and a sentence's means at some positions are all there is to know of
+it. So the encoder computes them once, at `NODES` positions, exactly. Between two nodes M is
+interpolated: its derivative there is their difference quotient. A step of learning touches no word,
+and takes as long for a page as for a sentence. `tests/unit/training/test_powers.py` holds means and
+derivatives against the formulas.
 
-Sentences are short and word vectors stay as they are, so a step is small: the columns, normalised
-over the batch as a z-norm would, go through one linear layer to classes or to a teacher's vectors.
-A fifth of the sentences is held out, and the positions of the epoch that predicts them best are
-kept, rounded to powers with three digits, and frozen into a recipe.
+The columns, normalised over the batch as a z-norm would, go through one linear layer to classes or
+to a teacher's vectors. A fifth of the sentences is held out. The positions of the epoch that
+predicts them best are kept, as powers with three digits, and frozen into a recipe.
 """
 
 from __future__ import annotations
@@ -30,18 +31,15 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.recipe import Recipe
-from pmeans.text import tokenize
 from pmeans.types import Array, Floats, Power, Progress
 
-WORDS = 64
-"""Words of a sentence that are looked at, from the beginning on."""
+NODES = 33
+"""Positions at which means are exact: -1, 0 and 1 among them."""
 
 LARGEST = 100.0
 """A power from here on is frozen as infinity."""
 
 _FEWEST = 10  # sentences
-_FINEST = 1e-4  # 1 / p, where the division by it stays within float32
-_NEAREST = 1e-12  # distance from the least value, relative to the largest
 _HELD_OUT = 5
 
 
@@ -62,7 +60,7 @@ class PowerLearner:
     powers: int = 3
     each: Literal["dimension", "space"] = "dimension"
     rows: int = 2000
-    epochs: int = 12
+    epochs: int = 20
     batch: int = 64
     rate: float = 0.02
     seed: int = 0
@@ -80,50 +78,58 @@ class PowerLearner:
 
         Args:
             encoder: Has the spaces, the tokenizer and the scope of the z-norm.
-            sentences: Text to learn from, (n,). Those that a part knows no word of are left out.
+            sentences: Text to learn from, (n,).
             targets: Classes, (n,) whole numbers, or a teacher's vectors, (n, dim).
             lang: The language of the text.
             progress: Told how far it is.
         """
         torch = optional("torch", "train", "learning powers")
+        if len(sentences) != len(targets):
+            raise InputError(f"{len(sentences)} sentences, but {len(targets)} targets.")
+        if len(sentences) < _FEWEST:
+            raise InputError(
+                f"{len(sentences)} sentences: learning powers needs {_FEWEST} at least."
+            )
         rng = np.random.default_rng(self.seed)
-        words, kept = _words(encoder, sentences, targets, lang, self.rows, rng)
-        goal = _goal(np.asarray(targets)[kept])
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        spread = np.linspace(-0.8, 0.8, self.powers) if self.powers > 1 else np.zeros(1)
-        shapes = [1 if self.each == "space" else part[0].shape[1] for part in words]
-        # As parameters; those of a power that all dimensions share are spread over them by `_rows`.
-        positions = [
-            torch.tensor(np.tile(spread[:, None], n), dtype=torch.float32, device=device)
-            for n in shapes
-        ]
-        best = self._descend(torch, positions, words, goal, device, rng, progress)
+        drawn = rng.permutation(len(sentences))[: self.rows]
+        goal = _goal(np.asarray(targets)[drawn])
+        tables = mean_tables(encoder, [sentences[i] for i in drawn], lang)
+        found = self._descend(torch, tables, goal, rng, progress)
         parts = tuple(
-            replace(part, powers=_frozen(found, self.each))
-            for part, found in zip(encoder.recipe.parts, best, strict=True)
+            replace(part, powers=_frozen(positions, self.each))
+            for part, positions in zip(encoder.recipe.parts, found, strict=True)
         )
         return replace(encoder.recipe, parts=parts, root="shifted")
 
     def _descend(
         self,
         torch: Any,
-        positions: list[Any],
-        words: list[list[Floats]],
+        tables: list[Floats],
         goal: Array,
-        device: str,
         rng: np.random.Generator,
         progress: Progress,
     ) -> list[Floats]:
-        """Move positions down the gradient, and return the best of all epochs."""
-        classes = goal.ndim == 1
-        n_out = int(goal.max()) + 1 if classes else goal.shape[1]
-        width = sum(self.powers * part[0].shape[1] for part in words)
-        torch.manual_seed(self.seed)
-        normed = torch.nn.BatchNorm1d(width, affine=False).to(device)
-        linear = torch.nn.Linear(width, n_out).to(device)
-        loss = torch.nn.CrossEntropyLoss() if classes else torch.nn.MSELoss()
+        """Move positions down the gradient, and return the best of all epochs, (k, dim) or (k, 1).
+
+        They begin at -0.8, 0 and 0.8, if there are three; one begins at 0.
+        """
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        means = [torch.as_tensor(table, device=device) for table in tables]
+        told = torch.as_tensor(goal, device=device)
+        begin = np.linspace(-0.8, 0.8, self.powers) if self.powers > 1 else np.zeros(1)
+        widths = [1 if self.each == "space" else table.shape[2] for table in tables]
+        positions = [
+            torch.tensor(np.tile(begin[:, None], n), dtype=torch.float32, device=device)
+            for n in widths
+        ]
         for each in positions:
             each.requires_grad_(True)
+        torch.manual_seed(self.seed)
+        width = self.powers * sum(table.shape[2] for table in tables)
+        normed = torch.nn.BatchNorm1d(width, affine=False).to(device)
+        n_out = goal.shape[1] if goal.ndim == 2 else int(goal.max()) + 1
+        linear = torch.nn.Linear(width, n_out).to(device)
+        loss = torch.nn.MSELoss() if goal.ndim == 2 else torch.nn.CrossEntropyLoss()
         groups = [
             {"params": positions, "lr": self.rate},
             {"params": linear.parameters(), "lr": self.rate / 10, "weight_decay": 1e-3},
@@ -131,11 +137,14 @@ class PowerLearner:
         adam = torch.optim.Adam(groups)
 
         def lost(which: Array) -> Any:
-            told = linear(normed(_rows(torch, positions, words, which, device)))
-            return loss(told, torch.as_tensor(goal[which], device=device))
+            of = torch.as_tensor(which, device=device)
+            columns = [
+                means_at(torch, table[of], at).flatten(1)
+                for table, at in zip(means, positions, strict=True)
+            ]
+            return loss(linear(normed(torch.cat(columns, dim=1))), told[of])
 
-        order = rng.permutation(len(goal))
-        held, train = np.split(order, [max(2, len(order) // _HELD_OUT)])
+        held, train = np.split(rng.permutation(len(goal)), [len(goal) // _HELD_OUT])
         least, best = np.inf, [each.detach().cpu().numpy().copy() for each in positions]
         for epoch in range(self.epochs):
             normed.train()
@@ -149,98 +158,42 @@ class PowerLearner:
                         each.clamp_(-1, 1)
             normed.eval()
             with torch.no_grad():
-                blocks = [held[i : i + self.batch] for i in range(0, len(held), self.batch)]
-                found = sum(float(lost(block)) * len(block) for block in blocks) / len(held)
+                found = float(lost(held))
             if found < least:
                 least, best = found, [each.detach().cpu().numpy().copy() for each in positions]
             progress((epoch + 1) / self.epochs, f"loss {found:.3f}")
         return best
 
 
-def shifted_means(torch: Any, x: Any, mask: Any, positions: Any) -> Any:
-    """Return shifted means, (n, k, dim), differentiable in their positions, (k, dim) or (k, 1).
+def mean_tables(encoder: PowerMeanEncoder, sentences: Sequence[str], lang: str) -> list[Floats]:
+    """Return the shifted means of sentences at all nodes, (n, NODES, dim) for each part."""
+    nodes = tuple(power_at(s, digits=17) for s in np.linspace(-1, 1, NODES).tolist())
+    tables = []
+    for part in encoder.recipe.parts:
+        plain = replace(
+            encoder.recipe, parts=(replace(part, powers=nodes),), root="shifted", znorm="none"
+        )
+        rows = encoder.replace(recipe=plain, znorm=None, alignment=None).encode(
+            list(sentences), lang=lang
+        )
+        tables.append(rows.reshape(len(rows), NODES, -1))
+    return tables
+
+
+def means_at(torch: Any, table: Any, positions: Any) -> Any:
+    """Return means at positions, (n, k, dim), differentiable in them.
 
     Args:
         torch: The package.
-        x: Word vectors, (n, n_words, dim).
-        mask: Which of them there are, (n, n_words) bool; at least one per sentence.
-        positions: Between -1 and 1.
+        table: Of some sentences, (n, NODES, dim).
+        positions: Between -1 and 1, (k, dim), or (k, 1) if all dimensions share them.
     """
-    with torch.no_grad():
-        there = mask.unsqueeze(2)
-        low = x.masked_fill(~there, torch.inf).amin(dim=1)
-        high = x.masked_fill(~there, -torch.inf).amax(dim=1)
-        spread = (high - low).clamp_min(torch.finfo(x.dtype).tiny)
-        count = mask.sum(dim=1, keepdim=True).to(x.dtype).log()
-        logs = {}
-        for above, from_base in ((True, x - low[:, None]), (False, high[:, None] - x)):
-            near = (from_base / spread[:, None]).clamp_min(_NEAREST)
-            logs[above] = near.log_().masked_fill_(~there, -torch.inf)
-        means, slopes = [], []
-        for s in positions.detach().broadcast_to(len(positions), x.shape[2]):
-            exponent = torch.where(s >= 0, logs[True], logs[False])
-            tau = (1 - s.abs()).clamp_min(_FINEST)
-            exponent /= tau
-            total = torch.logsumexp(exponent, dim=1)
-            weights = (exponent - total[:, None]).exp_()
-            mean_exponent = (weights * exponent.masked_fill_(~there, 0.0)).sum(dim=1)
-            size = (high - low) * ((total - count) * tau).exp()
-            means.append(torch.where(s >= 0, low + size, high - size))
-            slopes.append(size * (count - total + mean_exponent))
-        value, slope = torch.stack(means, dim=1), torch.stack(slopes, dim=1)
-    # Linear in the positions about where they are: the value, and the derivative above.
-    return value + slope * (positions - positions.detach())
-
-
-def _rows(
-    torch: Any, positions: list[Any], words: list[list[Floats]], which: Array, device: str
-) -> Any:
-    """Return the columns of some sentences, (n, n_columns)."""
-    blocks = []
-    for each, vectors in zip(positions, words, strict=True):
-        lengths = [len(vectors[i]) for i in which]
-        x = np.zeros((len(which), max(lengths), vectors[0].shape[1]), dtype=np.float32)
-        for row, i in zip(x, which, strict=True):
-            row[: len(vectors[i])] = vectors[i]
-        mask = np.arange(max(lengths)) < np.array(lengths)[:, None]
-        on_device, there = (torch.as_tensor(array, device=device) for array in (x, mask))
-        blocks.append(shifted_means(torch, on_device, there, each).flatten(1))
-    return torch.cat(blocks, dim=1)
-
-
-def _words(
-    encoder: PowerMeanEncoder,
-    sentences: Sequence[str],
-    targets: Array,
-    lang: str,
-    most: int,
-    rng: np.random.Generator,
-) -> tuple[list[list[Floats]], list[int]]:
-    """Return for each part the vectors of each sentence's words, and which sentences these are."""
-    if len(sentences) != len(targets):
-        raise InputError(f"{len(sentences)} sentences, but {len(targets)} targets.")
-    words: list[list[Floats]] = [[] for _ in encoder.recipe.parts]
-    kept: list[int] = []
-    for i in rng.permutation(len(sentences)):
-        if len(kept) == most:
-            break
-        tokens = tokenize(sentences[i], encoder.recipe.tokenizer, lang)
-        found = []
-        for part in encoder.recipe.parts:
-            space = encoder.spaces[part.space]
-            units = space.joined(tokens, lang) if part.phrases else tokens
-            vectors, has = space.vectors(units, lang)
-            found.append(vectors[has][:WORDS])
-        if all(map(len, found)):
-            kept.append(int(i))
-            for own, vectors in zip(words, found, strict=True):
-                own.append(vectors)
-    if len(kept) < _FEWEST:
-        raise InputError(
-            f"{len(kept)} sentences with words that every space knows: learning powers needs "
-            f"{_FEWEST} at least."
-        )
-    return words, kept
+    n, _, dim = table.shape
+    place = ((positions + 1) * ((NODES - 1) / 2)).broadcast_to(len(positions), dim)
+    before = place.detach().floor().clamp(0, NODES - 2).long()
+    index = before.expand(n, *before.shape)
+    low, high = (torch.gather(table, 1, index + after) for after in (0, 1))
+    return low + (high - low) * (place - before)
 
 
 def _goal(targets: Array) -> Array:
@@ -258,16 +211,16 @@ def _goal(targets: Array) -> Array:
 
 
 def _frozen(positions: Floats, each: str) -> tuple[Power, ...]:
-    """Return the powers that positions, (k, dim) or (k, 1), stand for, in three digits."""
-    powers = [tuple(map(power_at, row.tolist())) for row in positions]
-    return tuple(row[0] if each == "space" else row for row in powers)
+    """Return the powers that positions, (k, dim) or (k, 1), stand for."""
+    powers = [tuple(power_at(s) for s in row) for row in positions.tolist()]
+    frozen = tuple(row[0] if each == "space" else row for row in powers)
+    if len(set(frozen)) < len(frozen):
+        raise InputError("two of the learned powers came out the same: learn fewer.")
+    return frozen
 
 
-def power_at(position: float) -> float:
-    """Return the power that a position between -1 and 1 stands for, in three digits."""
-    sign = -1.0 if position < 0 else 1.0
+def power_at(position: float, digits: int = 3) -> float:
+    """Return the power that a position between -1 and 1 stands for, in so many digits."""
     inverse = 1 - abs(position)
-    if inverse * LARGEST <= 1:
-        return sign * np.inf
-    size = float(f"{1 / inverse:.3g}")
-    return 1.0 if size == 1 else sign * size
+    size = np.inf if inverse * LARGEST <= 1 else float(f"{1 / inverse:.{digits}g}")
+    return size if position >= 0 or size == 1 else -size

@@ -6,55 +6,89 @@ import pytest
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.errors import InputError
 from pmeans.kernels.reference import power_mean
-from pmeans.training.powers import PowerLearner, power_at, shifted_means
+from pmeans.training.powers import NODES, PowerLearner, mean_tables, means_at, power_at
 
 pytestmark = pytest.mark.integrations
 torch = pytest.importorskip("torch", reason="pip install 'pmeans[train]'")
 
-
-def sentences(dtype="float64"):
-    """Three sentences of 6, 4 and 1 words, 5 columns."""
-    rng = np.random.default_rng(0)
-    x = torch.tensor(rng.normal(size=(3, 6, 5)), dtype=getattr(torch, dtype))
-    mask = torch.arange(6) < torch.tensor([[6], [4], [1]])
-    return x, mask
+INF = np.inf
 
 
-@pytest.mark.parametrize("position", [-1.0, -0.97, -0.5, -0.1, 0.0, 0.03, 0.4, 0.8, 0.995, 1.0])
-def test_means_are_those_of_the_specification(position):
-    x, mask = sentences()
-    got = shifted_means(torch, x, mask, torch.full((1, 5), position, dtype=torch.float64))
+def derivative(rows, position):
+    """Return dM/ds of the mean of every column, (dim,), by the formula of the module."""
+    p = 1 / (1 - abs(position))
+    distance = rows - rows.min(axis=0) if position > 0 else rows.max(axis=0) - rows
+    mean = (distance**p).mean(axis=0) ** (1 / p)
+    shares = distance**p / (distance**p).sum(axis=0)
+    logs = np.log(shares, where=shares > 0, out=np.zeros_like(shares))
+    return mean * (np.log(len(rows)) + (shares * logs).sum(axis=0))
+
+
+def exact(rows, position):
     inverse = 1 - abs(position)
-    p = np.copysign(1 / inverse if inverse else np.inf, position)
-    for row, words, there in zip(got[:, 0], x, mask, strict=True):
-        expected = power_mean(words[there].numpy(), float(p), "shifted")
-        # atol: at the very ends 1 / p is taken as 1e-4, which log n is multiplied by.
-        np.testing.assert_allclose(row, expected, atol=1e-9 if inverse else 1e-3)
+    return power_mean(
+        rows, float(np.copysign(1 / inverse if inverse else INF, position)), "shifted"
+    )
 
 
-@pytest.mark.parametrize("position", [-0.98, -0.6, -0.05, 0.05, 0.3, 0.9, 0.99])
-def test_the_gradient_is_that_of_finite_differences(position):
-    x, mask = sentences()
-    s = torch.full((2, 5), position, dtype=torch.float64, requires_grad=True)
-    weights = torch.tensor(np.random.default_rng(1).normal(size=(3, 2, 5)))
-    (shifted_means(torch, x, mask, s) * weights).sum().backward()
+def at(table, position):
+    """Return means at a position, and their derivatives, (dim,) each."""
+    s = torch.full((1, table.shape[2]), position, requires_grad=True)
+    found = means_at(torch, torch.as_tensor(table), s)
+    found.sum().backward()
+    return found.detach()[0, 0].numpy(), s.grad[0].numpy()
+
+
+@pytest.fixture(scope="module")
+def some():
+    """Return the vectors of a sentence of eight words, (8, 6), and its table."""
+    rows = np.random.default_rng(0).normal(size=(8, 6)).astype(np.float32)
+    names = [f"w{i}" for i in range(8)]
+    space = WordSpace.from_words("toy", {"en": names}, rows)
+    encoder = PowerMeanEncoder(Recipe((Part("toy"),), znorm="train"), {"toy": space})
+    (table,) = mean_tables(encoder, [" ".join(names)], "en")
+    return rows.astype(np.float64), table
+
+
+@pytest.mark.parametrize("position", np.linspace(-1, 1, NODES))
+def test_means_are_exact_at_the_nodes_and_at_min_mean_and_max(some, position):
+    rows, table = some
+    # atol: the native core's polynomials.
+    np.testing.assert_allclose(at(table, position)[0], exact(rows, position), atol=2e-5)
+
+
+@pytest.mark.parametrize("position", [-0.99, -0.7, -0.41, -0.1, 0.02, 0.3, 0.66, 0.9, 0.98])
+def test_means_between_nodes_are_near_the_exact_ones(some, position):
+    rows, table = some
+    # atol: half a step of 1 / 16, squared, times the second derivative, over a range of about 3.
+    np.testing.assert_allclose(at(table, position)[0], exact(rows, position), atol=0.02)
+
+
+@pytest.mark.parametrize("node", range(NODES - 1))
+def test_gradients_are_those_of_finite_differences_and_of_the_formula(some, node):
+    rows, table = some
+    below, above = np.linspace(-1, 1, NODES)[node : node + 2]
+    middle = (below + above) / 2
+    got = at(table, middle)[1]
+    differences = (exact(rows, above) - exact(rows, below)) / (above - below)
+    np.testing.assert_allclose(got, differences, atol=3e-4)
+    # rtol, atol: the derivative bends within a step, most of all near min and max.
+    np.testing.assert_allclose(got, derivative(rows, middle), rtol=0.1, atol=0.02)
     step = 1e-6
-    for k, j in np.ndindex(2, 5):
-        moved = [s.detach().clone() for _ in range(2)]
-        moved[0][k, j] -= step
-        moved[1][k, j] += step
-        below, above = ((shifted_means(torch, x, mask, at) * weights).sum() for at in moved)
-        expected = float(above - below) / (2 * step)
-        assert float(s.grad[k, j]) == pytest.approx(expected, rel=1e-5, abs=1e-7)
+    close = (exact(rows, middle + step) - exact(rows, middle - step)) / (2 * step)
+    np.testing.assert_allclose(derivative(rows, middle), close, rtol=1e-5, atol=1e-8)
 
 
-def test_the_gradient_is_finite_at_the_ends_and_of_the_side_at_the_mean():
-    x, mask = sentences()
-    for position in (-1.0, 0.0, 1.0):
-        s = torch.full((1, 5), position, dtype=torch.float64, requires_grad=True)
-        shifted_means(torch, x, mask, s).sum().backward()
-        assert torch.isfinite(s.grad).all()
-        assert (s.grad > 0).all()  # the mean rises with the position everywhere
+def test_positions_learn_what_the_loss_asks_for(some):
+    rows, table = some
+    goal = torch.as_tensor(exact(rows, 0.6), dtype=torch.float32)
+    s = torch.zeros((1, 6), requires_grad=True)
+    adam = torch.optim.Adam([s], lr=0.02)
+    for _ in range(300):
+        adam.zero_grad()
+        ((means_at(torch, torch.as_tensor(table), s)[0, 0] - goal) ** 2).sum().backward()
+        adam.step()
+    np.testing.assert_allclose(s.detach()[0], 0.6, atol=0.02)
 
 
 def test_positions_become_powers():
@@ -123,7 +157,7 @@ def test_what_cannot_be_learned_from_is_refused(task):
         learner.learn(encoder, texts, labels[1:], lang="en")
     with pytest.raises(InputError, match="one class"):
         learner.learn(encoder, texts, labels * 0, lang="en")
-    with pytest.raises(InputError, match="0 sentences with words that every space knows"):
+    with pytest.raises(InputError, match="2 sentences: learning powers needs 10"):
         learner.learn(encoder, ["x", ""], np.array([0, 1]), lang="en")
     with pytest.raises(InputError, match="NaN"):
         learner.learn(encoder, texts, np.full((400, 2), np.nan), lang="en")

@@ -62,7 +62,7 @@ def evaluate(
     told = progress or (lambda done, text: None)
     features = Features(encoder, dataset, adapt)
     features.check(train_lang, test_langs)
-    trainer = _trainer(n_threads, device)
+    trainer = trainer_of(n_threads, device)
     return chosen.run(Job(dataset, features, train_lang, test_langs, trainer, told, settings))
 
 
@@ -87,7 +87,8 @@ def of_name(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-def _trainer(n_threads: int | None, device: str) -> Trainer:
+def trainer_of(n_threads: int | None, device: str) -> Trainer:
+    """Return who trains classifiers: the native core, or torch on a device."""
     threads = n_threads or kernels.available_threads()
     if device == "cpu":
         # Two per thread: the second is at hand when the first one stops early.
