@@ -15,8 +15,8 @@ and takes as long for a page as for a sentence. `tests/unit/training/test_powers
 derivatives against the formulas.
 
 The columns, normalised over the batch as a z-norm would, go through dropout and one linear layer to
-classes or to a teacher's vectors. A fifth of the sentences is held out. The positions of the epoch that
-predicts them best are kept, as powers with three digits, and frozen into a recipe.
+classes or to a teacher's vectors. A fifth of the sentences is held out. The positions of the epoch
+that predicts them best are kept, as powers with three digits, and frozen into a recipe.
 """
 
 from __future__ import annotations
