@@ -23,7 +23,7 @@ from pmeans.errors import InputError, LanguageError
 from pmeans.models import opened
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer.labels import read_languages, read_texts
-from pmeans.types import Array, Floats
+from pmeans.types import Array, Floats, Power
 from pmeans.znorm import SHARED, Moments, Statistics, side_by_side
 
 
@@ -97,11 +97,11 @@ def _column_names(encoder: SentenceEncoder) -> Iterator[str]:
     if not isinstance(encoder, PowerMeanEncoder):
         yield from (f"{encoder.name}_{i}" for i in range(encoder.dim))
         return
-    usual = {-np.inf: "min", 1.0: "mean", np.inf: "max"}
+    usual: dict[Power, str] = {-np.inf: "min", 1.0: "mean", np.inf: "max"}
     names = [
-        f"{part.space}_{usual.get(p, f'p{p:g}')}_{i}"
+        f"{part.space}_{usual.get(p) or (f'list{k}' if isinstance(p, tuple) else f'p{p:g}')}_{i}"
         for part in encoder.recipe.parts
-        for p in part.powers
+        for k, p in enumerate(part.powers)
         for i in range(encoder.spaces[part.space].dim)
     ]
     alignment = encoder.alignment

@@ -173,3 +173,10 @@ def test_a_map_says_what_it_cannot_fit():
         MapTransformer(rank=4).fit(np.eye(3), np.eye(3))
     with pytest.raises(InputError, match=r"2 pairs .* are too few"):
         MapTransformer().fit(np.eye(3)[:2], np.eye(3)[:2])
+
+
+def test_columns_with_powers_of_their_own_are_named_by_their_list(encoder):
+    recipe = Recipe((Part("toy", ((2.5, -3), 1)),), "toy", tokenizer="words", root="shifted")
+    fitted = PowerMeanVectorizer(encoder.replace(recipe=recipe, znorm=None)).fit(TEXTS)
+    names = ["toy_list0_0", "toy_list0_1", "toy_mean_0", "toy_mean_1"]
+    assert fitted.get_feature_names_out().tolist() == names

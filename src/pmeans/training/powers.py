@@ -49,7 +49,7 @@ class PowerLearner:
     """Learns powers for the spaces of an encoder.
 
     Attributes:
-        powers: How many power means of each part, which begin evenly spread between min and max.
+        powers: How many power means of each part, which begin evenly spread from min to max.
         each: Whether each ``dimension`` has a power of its own, or all of a ``space`` share one.
         rows: So many sentences at most, drawn from those given.
         epochs: Passes over them.
@@ -112,12 +112,12 @@ class PowerLearner:
     ) -> list[Floats]:
         """Move positions down the gradient, and return the best of all epochs, (k, dim) or (k, 1).
 
-        They begin at -0.8, 0 and 0.8, if there are three; one begins at 0.
+        They begin at min, mean and max, if there are three; one begins at the mean.
         """
         device = "cuda" if torch.cuda.is_available() else "cpu"
         means = [torch.as_tensor(table, device=device) for table in tables]
         told = torch.as_tensor(goal, device=device)
-        begin = np.linspace(-0.8, 0.8, self.powers) if self.powers > 1 else np.zeros(1)
+        begin = np.linspace(-1, 1, self.powers) if self.powers > 1 else np.zeros(1)
         widths = [1 if self.each == "space" else table.shape[2] for table in tables]
         positions = [
             torch.tensor(np.tile(begin[:, None], n), dtype=torch.float32, device=device)
