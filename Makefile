@@ -56,7 +56,7 @@ browser:  ## install Chromium, which tests the page, where there is none and roo
 
 test-integrations: setup browser  ## test the server as a process, and libraries of the extra [integrations]
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
-	$(BIN)/python -m pytest -m integrations
+	$(BIN)/python -m pytest -n auto --dist loadfile -m integrations
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
