@@ -156,7 +156,7 @@ def wrk(server: Server, script: Path, seconds: int) -> Measured:
 
 async def flood(port: int, body: bytes, connections: int, n: int | None, seconds: float) -> Counter:
     """Send n requests, or all that fit into the seconds, and count statuses; "lost" got none."""
-    head = f"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     request = head.encode() + body
     counts: Counter = Counter()
     end = time.monotonic() + seconds
