@@ -25,7 +25,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="package")  # its event loop must not run in other packages' tests
+@pytest.fixture(scope="module")  # its event loop must not run in other tests
 def browser():
     """Start Debian's Chromium, or skip and say what installs it."""
     playwright = pytest.importorskip(
@@ -40,7 +40,7 @@ def browser():
         launched.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """Write a classifier and an index of the default model."""
     place = tmp_path_factory.mktemp("served")
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def url(folder):
     """Serve all there is, by two workers."""
     options = ["--classifier", folder / "classifier", "--workers", 2]
