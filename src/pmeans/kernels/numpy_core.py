@@ -145,7 +145,8 @@ def map_rows(rows: Floats, matrix: Floats | CodedMatrix, out: Floats, n_threads:
     for start in range(0, len(rows), _BLOCK):
         n = min(_BLOCK, len(rows) - start)
         block[:n] = rows[start : start + n]
-        out[start : start + n] = (block @ matrix)[:n]
+        # Not BLAS: on some processors its bits depend on the place of a row within the block.
+        out[start : start + n] = np.einsum("ij,jk->ik", block, matrix)[:n]
     for i in np.flatnonzero(~np.isfinite(out).all(axis=1)):
         exact = rows[i].astype(np.float64) @ matrix.astype(np.float64)
         if not np.isfinite(exact).all():
