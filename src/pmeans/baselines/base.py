@@ -91,9 +91,9 @@ class Baseline(SentenceEncoder):
         inner = inner.replace(recipe=dataclasses.replace(inner.recipe, tokenizer=tokenizer))
         return self.restored(self.name, self.settings(), self.arrays(), inner)
 
+    @abc.abstractmethod
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         """Turn strings of one language, which is covered, into rows, (n, dim) float32."""
-        raise NotImplementedError
 
     def encode_rows(
         self,
