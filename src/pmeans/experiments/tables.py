@@ -43,7 +43,7 @@ def build(
     if experiment.layout == "translations":
         return _translations(experiment, scores)
     book = published.load(experiment.published)
-    specs = tuple(_specs(experiment))
+    specs = tuple(_specs(experiment, _at_hand(experiment, scores)))
     sections = _sections(experiment, partial(_rows, specs, experiment, scores, book))
     titles = [*(spec.title for spec in specs), "known words, lowest", "known words, mean"]
     columns = (Column("dimensions", 0), *(Column(title) for title in titles))
@@ -55,7 +55,19 @@ def build(
     return Table(experiment.title, "encoder", columns, sections, legend, tuple(further))
 
 
-def _specs(experiment: Experiment) -> Iterator[_Spec]:
+def _at_hand(experiment: Experiment, scores: Scores) -> tuple[str, ...]:
+    """Return the tasks that some row has a score of, where others have none in any row."""
+    tasks = tuple(
+        task
+        for task in experiment.tasks
+        for over in [Over.each([task], experiment.train, experiment.test)]
+        if any(scores.missing(row, over) is None for row in experiment.encoders)
+    )
+    return tasks if len(tasks) < len(experiment.tasks) else ()
+
+
+def _specs(experiment: Experiment, at_hand: Sequence[str]) -> Iterator[_Spec]:
+    """Yield the columns; averages over the tasks at hand, where these are not all, too."""
     tasks, langs, gap = experiment.tasks, experiment.test, experiment.in_language
     if experiment.layout == "groups":
         groups = {
@@ -66,12 +78,19 @@ def _specs(experiment: Experiment) -> Iterator[_Spec]:
         yield from (_Spec(title, title, Over((group,))) for title, group in groups.items())
         return
     each = partial(Over.each, train=experiment.train)
+    some = f"{', '.join(at_hand)}: {len(at_hand)} of {len(tasks)} tasks"
     if experiment.layout == "averages":
         yield _Spec("cross-lingual", "xling", each(tasks, langs=langs))
         yield _Spec("in-language", "in_language", each(tasks, langs=langs).in_language)
+        if at_hand:
+            over = each(at_hand, langs=langs)
+            yield _Spec(f"cross-lingual ({some})", "xling, some", over)
+            yield _Spec(f"in-language ({some})", "in_language, some", over.in_language)
         return
     gap = gap and experiment.layout in ("transfer", "languages")
     yield _Spec("average", "avg", each(tasks, langs=langs), gap)
+    if at_hand:
+        yield _Spec(f"average ({some})", "avg, some", each(at_hand, langs=langs), gap)
     if experiment.layout == "languages":
         for lang in langs:
             yield _Spec(f"average {lang}", f"avg_{lang}", each(tasks, langs=[lang]), gap)
@@ -171,10 +190,13 @@ def _best(rows: Sequence[EncoderRow], over: Over, scores: Scores) -> EncoderRow 
 
 def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Field:
     theirs = their_gap = None
+    model = row.published or row.name
     if comparable(spec.over, spec.key, book):
-        model = row.published or row.name
         theirs = book.scores.get((model, spec.key))
         their_gap = book.gaps.get((model, spec.key)) if spec.gap else None
+    elif set(spec.over.langs) == set(book.langs):
+        theirs = _mean_of(book.scores, model, spec.over.tasks)
+        their_gap = _mean_of(book.gaps, model, spec.over.tasks) if spec.gap else None
     got, note = scores.interval(row, spec.over), scores.missing(row, spec.over)
     if got is None:
         return Field(published=theirs, published_gap=their_gap, note=note)
@@ -186,6 +208,14 @@ def _cell(row: EncoderRow, spec: _Spec, scores: Scores, book: Published) -> Fiel
         note = f"in-language: {missing}" if missing else None
     shown = field(got)
     return replace(shown, gap=gap, published=theirs, published_gap=their_gap, note=note)
+
+
+def _mean_of(
+    numbers: Mapping[tuple[str, str], float], model: str, tasks: Sequence[str]
+) -> float | None:
+    """Return the mean of what is published of some tasks; None if one of them is not there."""
+    found = [numbers[model, task] for task in tasks if (model, task) in numbers]
+    return sum(found) / len(found) if found and len(found) == len(tasks) else None
 
 
 def field(got: Interval) -> Field:
