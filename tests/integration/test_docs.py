@@ -1,4 +1,7 @@
-"""Every snippet in the README and the docs runs, and what a page names or links to exists."""
+"""Every snippet in the README and the docs runs, and what a page names or links to exists.
+
+The docs' snippets take minutes, and run with ``make test-integrations``.
+"""
 
 import importlib.util
 import re
@@ -9,7 +12,7 @@ import pytest
 
 from snippets import FENCE, ROOT, run_snippets
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
 EVERY_PAGE = [
     *ROOT.glob("*.md"),
     *(
@@ -24,25 +27,21 @@ LIBRARIES = {
     "integrations.md": ["bertopic", "keybert", "langchain_core", "mteb", "sentence_transformers"],
     "tables.md": ["datasets", "duckdb", "gensim", "model2vec", "pandas", "polars", "spacy"],
 }
-"""What pages need beside the extra [dev]: their snippets run with the tests of integrations."""
+"""What pages need beside the extra [dev]."""
 # What Python hides from users: other libraries warn each other of what is old or absent.
 HIDDEN = ("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning")
 
 
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if p.name not in LIBRARIES], ids=lambda p: p.name
+    "page",
+    [ROOT / "README.md", *(pytest.param(p, marks=pytest.mark.integrations) for p in DOCS)],
+    ids=lambda page: page.name,
 )
 def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
-    run_snippets(page, tmp_path, sys.executable)
-
-
-@pytest.mark.integrations
-@pytest.mark.parametrize("page", [p for p in PAGES if p.name in LIBRARIES], ids=lambda p: p.name)
-def test_the_snippets_of_a_page_about_other_libraries_run(page, tmp_path):
-    for library in LIBRARIES[page.name]:
+    for library in LIBRARIES.get(page.name, []):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"needs {library}: pip install 'pmeans[integrations]'")
-    run_snippets(page, tmp_path, sys.executable, *HIDDEN)
+    run_snippets(page, tmp_path, sys.executable, *(HIDDEN if page.name in LIBRARIES else ()))
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
