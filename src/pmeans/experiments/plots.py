@@ -24,7 +24,7 @@ from pmeans.experiments.tables import comparable
 from pmeans.files import optional, replacing
 
 # Colours of Okabe and Ito, which colour-blind readers can tell apart; each has its own marker.
-_GROUPS = {
+GROUPS = {
     "mean": ("#0072B2", "o"),
     "power means": ("#D55E00", "s"),
     "z-normed": ("#009E73", "D"),
@@ -36,14 +36,21 @@ _METADATA = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 
 
 @dataclass(frozen=True)
-class _Point:
+class Point:
+    """An encoder's average score, with its interval, at a place of the horizontal axis.
+
+    Attributes:
+        group: Its colour and marker, a key of `GROUPS`.
+        published: Whether it is drawn hollow.
+    """
+
     name: str
     group: str
-    dim: int
+    x: float
     score: float
     low: float
     high: float
-    published: bool
+    published: bool = False
 
 
 def draw(
@@ -103,7 +110,8 @@ def _dimensions(
         raise InputError(
             f"experiment {experiment.name!r} has no average to draw: {'; '.join(gone)}."
         )
-    _draw(experiment, points, path)
+    ticks = sorted({int(point.x) for point in points})
+    scatter(experiment.name, points, path, "columns of a sentence vector", ticks)
     caption = [
         f"{experiment.title}: average of {', '.join(experiment.tasks)} against the number of "
         "columns of a sentence vector. Bars are 95 % confidence intervals."
@@ -116,58 +124,70 @@ def _dimensions(
     return " ".join(caption)
 
 
-def _points(experiment: Experiment, scores: Scores) -> tuple[list[_Point], list[str]]:
+def _points(experiment: Experiment, scores: Scores) -> tuple[list[Point], list[str]]:
     """Return what is drawn, from the smallest on, and what is left out and why."""
     book = published.load(experiment.published)
     over = Over.each(experiment.tasks, experiment.train, experiment.test)
     shown = comparable(over, "avg", book)
-    points: list[_Point] = []
+    points: list[Point] = []
     gone: dict[str, list[str]] = {}
     for row in experiment.encoders:
         model = row.published or row.name
         if shown and model in book.dims and row.set == "paper":
             at = (book.dims[model], book.scores[model, "avg"])
-            points.append(_Point(row.name, _group(row), *at, math.nan, math.nan, published=True))
+            points.append(Point(row.name, group_of(row), *at, math.nan, math.nan, published=True))
         got = scores.interval(row, over)
         if got is None:
             gone.setdefault(str(scores.missing(row, over)), []).append(row.name)
             continue
         if first := scores.of(row.name, over.all[0]):
             bounds = (got.mean, got.low, got.high)
-            points.append(_Point(row.name, _group(row), first.dim, *bounds, published=False))
+            points.append(Point(row.name, group_of(row), first.dim, *bounds, published=False))
     without = [f"{', '.join(names)} ({why})" for why, names in gone.items()]
-    return sorted(points, key=lambda point: (point.dim, point.score)), without
+    return sorted(points, key=lambda point: (point.x, point.score)), without
 
 
-def _group(row: EncoderRow) -> str:
+def group_of(row: EncoderRow) -> str:
+    """Return the group of an encoder by what it does, a key of `GROUPS`."""
     if row.project is not None:
         return "control of the same size"
     if row.znorm != "none":
         return "z-normed"
-    if not row.parts:
+    if row.baseline or not row.parts:
         return "other methods"
     means = all(part.powers == (1.0,) for part in row.parts)
     return "mean" if means else "power means"
 
 
-def _draw(experiment: Experiment, points: Sequence[_Point], path: Path) -> None:
-    with _figure(experiment.name, path, (9, 5)) as figure:
+def scatter(
+    name: str, points: Sequence[Point], path: Path, axis: str, ticks: Sequence[int] = ()
+) -> None:
+    """Draw scores against a logarithmic axis, numbered, with the names of the numbers beside them.
+
+    Args:
+        name: What the ids within the file are made of.
+        points: In the order of their numbers, from left to right; at least one.
+        path: Where the figure is written, as `draw` does.
+        axis: What the horizontal axis shows.
+        ticks: Its numbers; powers of ten if none are given.
+    """
+    with _figure(name, path, (9, 5)) as figure:
         axes = figure.add_subplot()
         for point in points:
-            colour, marker = _GROUPS[point.group]
+            colour, marker = GROUPS[point.group]
             face = "white" if point.published else colour
-            axes.plot(point.dim, point.score, marker, color=colour, markerfacecolor=face)
+            axes.plot(point.x, point.score, marker, color=colour, markerfacecolor=face)
             if not math.isnan(point.low):
-                axes.vlines(point.dim, point.low, point.high, color=colour, linewidth=1)
+                axes.vlines(point.x, point.low, point.high, color=colour, linewidth=1)
         for number, x, y in _labels(points):
             axes.annotate(str(number), (x, y), (7, 0), textcoords="offset points", va="center")
         axes.set_xscale("log")
-        ticks = sorted({point.dim for point in points})
-        axes.set_xticks(ticks, [str(tick) for tick in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set_xlabel("columns of a sentence vector")
+        if ticks:
+            axes.set_xticks(ticks, [str(tick) for tick in ticks])
+            axes.set_xticks([], minor=True)
+        axes.set_xlabel(axis)
         axes.set_ylabel("average score, %")
-        for kind, (colour, marker) in _GROUPS.items():
+        for kind, (colour, marker) in GROUPS.items():
             if any(point.group == kind for point in points):
                 axes.plot([], [], marker, color=colour, label=kind)
         axes.legend(frameon=False, loc="lower right")
@@ -190,7 +210,7 @@ def _figure(name: str, path: Path, size: tuple[float, float]) -> Iterator[Any]:
             )
 
 
-def _shown(point: _Point) -> str:
+def _shown(point: Point) -> str:
     name = _plain(point.name)
     return f"{name} (published)" if point.published else name
 
@@ -200,13 +220,16 @@ def _plain(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def _labels(points: Sequence[_Point]) -> list[tuple[int, float, float]]:
-    """Place the number of each point, moved up where it would cover the one below it."""
-    scores = [point.score for point in points]
+def _labels(points: Sequence[Point]) -> list[tuple[int, float, float]]:
+    """Place the number of each point, moved up where it would cover another one."""
+    scores, places = [point.score for point in points], [point.x for point in points]
     step = 0.04 * max(1.0, max(scores) - min(scores))
+    width = 0.04 * math.log(max(places) / min(places))
     placed: list[tuple[int, float, float]] = []
     for number, point in enumerate(points, 1):
-        below = [y for _, x, y in placed if abs(math.log(point.dim / x)) < 0.15]
-        y = max([point.score, *(each + step for each in below)])
-        placed.append((number, point.dim, y))
+        y = point.score
+        for other in sorted(y for _, x, y in placed if abs(math.log(point.x / x)) <= width):
+            if abs(y - other) < step:
+                y = other + step
+        placed.append((number, point.x, y))
     return placed

@@ -1,4 +1,5 @@
 import itertools
+import math
 import sys
 
 import pytest
@@ -38,14 +39,14 @@ def test_an_encoder_without_an_average_is_left_out_and_named(tmp_path):
 
 def test_points_stand_at_their_dimensions_with_their_intervals():
     points, _ = plots._points(experiment(), Scores(results()))
-    assert [point.dim for point in points] == [300, 900]
+    assert [point.x for point in points] == [300, 900]
     assert all(point.low < point.score < point.high for point in points)
 
 
 def test_published_averages_of_the_same_tasks_are_points_too(tmp_path):
     nine = experiment(tasks=NINE)
     points, _ = plots._points(nine, Scores({}))
-    assert [(p.name, p.dim, p.score, p.published) for p in points] == [
+    assert [(p.name, p.x, p.score, p.published) for p in points] == [
         ("GN [-inf, 1, inf]", 900, 77.9, True)
     ]
     assert "Hollow" in plots.draw(nine, {}, tmp_path / "a.svg")
@@ -59,10 +60,11 @@ def test_published_averages_of_the_same_tasks_are_points_too(tmp_path):
         (ROWS[3], "control of the same size"),
         (EncoderRow("z", parts=(Part("gn"),), znorm="train"), "z-normed"),
         (EncoderRow("GloVe + SIF", "paper", absent="no"), "other methods"),
+        (EncoderRow("GN + SIF", parts=(Part("gn", (1,)),), baseline="sif"), "other methods"),
     ],
 )
 def test_encoders_are_grouped_by_what_they_do(row, group):
-    assert plots._group(row) == group
+    assert plots.group_of(row) == group
 
 
 def test_labels_of_near_points_do_not_cover_each_other():
@@ -72,6 +74,13 @@ def test_labels_of_near_points_do_not_cover_each_other():
     points, _ = plots._points(many, Scores(found))
     heights = [y for _, _, y in plots._labels(points)]
     assert all(b - a >= 0.039 for a, b in itertools.pairwise(heights))
+
+
+def test_a_label_stays_at_its_point_where_it_covers_no_other():
+    places = ((100, 75.0), (101, 60.0), (102, 60.0), (10_000, 60.0))
+    points = [plots.Point("e", "mean", x, y, math.nan, math.nan) for x, y in places]
+    heights = [y for _, _, y in plots._labels(points)]
+    assert heights == [75.0, 60.0, pytest.approx(60.6), 60.0]
 
 
 def test_another_suffix_is_refused(tmp_path):
