@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs dist format bench bench-eval bench-serve golden tables fuzz fuzz-serve sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs dist format bench bench-baselines bench-eval bench-serve golden tables fuzz fuzz-serve sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -90,6 +90,9 @@ bench: .venv-bench/.installed .venv-bench-fse  ## measure against other librarie
 .venv-bench-fse:
 	-sh benchmarks/install_fse.sh $@
 
+bench-baselines: .venv-bench/.installed  ## measure baselines beside power means (6 minutes, needs the data and trained models; BENCH=--quick: 2)
+	.venv-bench/bin/python benchmarks/baselines.py $(BENCH)
+
 bench-eval: setup  ## measure the training of classifiers against plain torch (10 minutes, needs the data)
 	PYTHONPATH=tests $(BIN)/python benchmarks/evaluation.py --complete --json benchmarks/evaluation.json > benchmarks/evaluation.md.new
 	mv benchmarks/evaluation.md.new benchmarks/evaluation.md
@@ -108,6 +111,7 @@ tables: setup  ## render tables and figures of all results again
 	$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
 	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
 	$(BIN)/pmeans eval plot experiments/languages-ntrex.toml --output results/languages/ntrex.svg
+	$(BIN)/python benchmarks/baselines.py --render
 
 FUZZ = $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 

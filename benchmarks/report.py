@@ -16,7 +16,7 @@ from arena import FSE_HOME, Section
 
 PACKAGES = [
     "pmeans", "numpy", "model2vec", "tokenizers", "sentence-transformers", "torch", "gensim",
-    "scikit-learn",
+    "scikit-learn", "onnxruntime",
 ]  # fmt: skip
 FLAGS = ("avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "asimd", "sve")
 

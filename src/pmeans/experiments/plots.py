@@ -160,7 +160,12 @@ def group_of(row: EncoderRow) -> str:
 
 
 def scatter(
-    name: str, points: Sequence[Point], path: Path, axis: str, ticks: Sequence[int] = ()
+    name: str,
+    points: Sequence[Point],
+    path: Path,
+    axis: str,
+    ticks: Sequence[int],
+    legend: str = "lower right",
 ) -> None:
     """Draw scores against a logarithmic axis, numbered, with the names of the numbers beside them.
 
@@ -169,7 +174,8 @@ def scatter(
         points: In the order of their numbers, from left to right; at least one.
         path: Where the figure is written, as `draw` does.
         axis: What the horizontal axis shows.
-        ticks: Its numbers; powers of ten if none are given.
+        ticks: Its numbers.
+        legend: The corner of the groups' names.
     """
     with _figure(name, path, (9, 5)) as figure:
         axes = figure.add_subplot()
@@ -182,15 +188,14 @@ def scatter(
         for number, x, y in _labels(points):
             axes.annotate(str(number), (x, y), (7, 0), textcoords="offset points", va="center")
         axes.set_xscale("log")
-        if ticks:
-            axes.set_xticks(ticks, [str(tick) for tick in ticks])
-            axes.set_xticks([], minor=True)
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.set_xticks([], minor=True)
         axes.set_xlabel(axis)
         axes.set_ylabel("average score, %")
         for kind, (colour, marker) in GROUPS.items():
             if any(point.group == kind for point in points):
                 axes.plot([], [], marker, color=colour, label=kind)
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc=legend)
         names = "\n".join(f"{i}  {_shown(point)}" for i, point in enumerate(points, 1))
         figure.text(1.01, 0.98, names, va="top", transform=axes.transAxes, in_layout=True)
 
