@@ -43,7 +43,7 @@ def build(
     if experiment.layout == "translations":
         return _translations(experiment, scores)
     book = published.load(experiment.published)
-    specs = tuple(_specs(experiment, _at_hand(experiment, scores)))
+    specs = tuple(_specs(experiment, _at_hand(experiment, scores), book))
     sections = _sections(experiment, partial(_rows, specs, experiment, scores, book))
     titles = [*(spec.title for spec in specs), "known words, lowest", "known words, mean"]
     columns = (Column("dimensions", 0), *(Column(title) for title in titles))
@@ -56,18 +56,20 @@ def build(
 
 
 def _at_hand(experiment: Experiment, scores: Scores) -> tuple[str, ...]:
-    """Return the tasks that some row has a score of, where others have none in any row."""
-    tasks = tuple(
+    """Return the tasks that some row has a score of in every test language."""
+    return tuple(
         task
         for task in experiment.tasks
         for over in [Over.each([task], experiment.train, experiment.test)]
         if any(scores.missing(row, over) is None for row in experiment.encoders)
     )
-    return tasks if len(tasks) < len(experiment.tasks) else ()
 
 
-def _specs(experiment: Experiment, at_hand: Sequence[str]) -> Iterator[_Spec]:
-    """Yield the columns; averages over the tasks at hand, where these are not all, too."""
+def _specs(experiment: Experiment, at_hand: Sequence[str], book: Published) -> Iterator[_Spec]:
+    """Yield the columns; averages over the tasks at hand, where these are not all, too.
+
+    Published averages alone are over the paper's tasks and languages, which need not be all.
+    """
     tasks, langs, gap = experiment.tasks, experiment.test, experiment.in_language
     if experiment.layout == "groups":
         groups = {
@@ -80,16 +82,18 @@ def _specs(experiment: Experiment, at_hand: Sequence[str]) -> Iterator[_Spec]:
     each = partial(Over.each, train=experiment.train)
     some = f"{', '.join(at_hand)}: {len(at_hand)} of {len(tasks)} tasks"
     if experiment.layout == "averages":
-        yield _Spec("cross-lingual", "xling", each(tasks, langs=langs))
-        yield _Spec("in-language", "in_language", each(tasks, langs=langs).in_language)
-        if at_hand:
+        over = each(book.tasks or tasks, langs=book.langs or langs)
+        yield _Spec("cross-lingual", "xling", over)
+        yield _Spec("in-language", "in_language", over.in_language)
+        if at_hand and set(at_hand) != set(over.tasks):
+            some += "" if over.langs == langs else f" in {', '.join(langs)}"
             over = each(at_hand, langs=langs)
             yield _Spec(f"cross-lingual ({some})", "xling, some", over)
             yield _Spec(f"in-language ({some})", "in_language, some", over.in_language)
         return
     gap = gap and experiment.layout in ("transfer", "languages")
     yield _Spec("average", "avg", each(tasks, langs=langs), gap)
-    if at_hand:
+    if at_hand and len(at_hand) < len(tasks):
         yield _Spec(f"average ({some})", "avg, some", each(at_hand, langs=langs), gap)
     if experiment.layout == "languages":
         for lang in langs:
