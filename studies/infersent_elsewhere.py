@@ -20,7 +20,7 @@ import pmeans
 from pmeans import training
 from pmeans.baselines.infersent import checksum
 from pmeans.tensors import map_tensors, write_tensors
-from pmeans.training.infersent import TrainInferSent
+from pmeans.training.infersent_fit import TrainInferSent
 from pmeans.training.pair_samples import Samples
 
 WEIGHTS, REPORT, STATE = "weights.safetensors", "report.json", "state.training"

@@ -30,7 +30,7 @@ from urllib.parse import quote
 from pmeans import packs
 from pmeans._version import __version__
 from pmeans.align import Alignment
-from pmeans.baselines import store as baselines
+from pmeans.baselines import folder as baselines
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean

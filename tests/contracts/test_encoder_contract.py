@@ -12,7 +12,7 @@ from pmeans.baselines.infersent import InferSent, word_encoder
 from pmeans.baselines.sent2vec import Sent2Vec
 from pmeans.baselines.sif import Sif, Usif, plain_mean
 from pmeans.baselines.sums import SumEncoder
-from pmeans.baselines.teacher import TeacherEncoder
+from pmeans.baselines.teacher_encoder import TeacherEncoder
 from pmeans.baselines.tfidf import Tfidf
 from pmeans.errors import InputError, LanguageError
 from pmeans.evaluation.controls import RandomProjection

@@ -15,7 +15,7 @@ from pmeans.baselines.infersent import InferSent, checksum, word_encoder
 from pmeans.building.baseline_file import read_build
 from pmeans.errors import ConfigError, FormatError, InputError, LanguageError, PmeansError
 from pmeans.training import read_baseline
-from pmeans.training.infersent import TrainInferSent, _batches
+from pmeans.training.infersent_fit import TrainInferSent, _batches
 
 pytestmark = pytest.mark.integrations
 pytest.importorskip("torch", reason="pip install 'pmeans[train]'")

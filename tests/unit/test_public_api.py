@@ -1,4 +1,6 @@
 import types
+from collections import Counter
+from pathlib import Path
 
 import pmeans
 
@@ -26,3 +28,9 @@ def test_every_public_name_is_documented():
         for attribute, value in vars(thing).items() if isinstance(thing, type) else ():
             if not attribute.startswith("_") and callable(value):
                 assert value.__doc__, f"{name}.{attribute}"
+
+
+def test_no_two_modules_have_the_same_name():
+    modules = Path(pmeans.__file__).parent.rglob("[!_]*.py")
+    counted = Counter(path.name for path in modules)
+    assert [name for name, n in counted.items() if n > 1] == []

@@ -15,7 +15,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "sif": ("sif", "Sif"),
     "usif": ("sif", "Usif"),
     "tfidf": ("tfidf", "Tfidf"),
-    "teacher": ("teacher", "TeacherEncoder"),
+    "teacher": ("teacher_encoder", "TeacherEncoder"),
     "sum": ("sums", "SumEncoder"),
     "sent2vec": ("sent2vec", "Sent2Vec"),
     "infersent": ("infersent", "InferSent"),

@@ -10,7 +10,7 @@ looked up in one of two ways::
               (a * 116049371 + b) mod 2^64 mod n_buckets; every bigram has a vector, perhaps a
               shared one
 
-`pmeans.training.sent2vec` trains the first, and reads the second from the authors' files.
+`pmeans.training.sent2vec_fit` trains the first, and reads the second from the authors' files.
 """
 
 from __future__ import annotations

@@ -38,17 +38,17 @@ from pmeans.config import build, read_toml
 from pmeans.errors import ConfigError, InputError, LanguageError, did_you_mean
 from pmeans.evaluation import protocols
 from pmeans.evaluation.dataset import Dataset, Examples, TaskPart
-from pmeans.evaluation.layouts import cls, senteval, table, unclassed
+from pmeans.evaluation.layouts import cls, paper_tasks, table, unclassed
 from pmeans.evaluation.layouts.task import File, Labelled, Layout, Parts, Task
 
 __all__ = ["File", "Task", "find", "from_toml", "known", "load"]
 
 _READERS: dict[Layout, Callable[[Task, Path, Sequence[str]], Mapping[str, Parts]]] = {
     "table": table.read,
-    "senteval-binary": senteval.read,
-    "senteval-trec": senteval.read,
-    "senteval-sst": senteval.read,
-    "ukp": senteval.read_ukp,
+    "senteval-binary": paper_tasks.read,
+    "senteval-trec": paper_tasks.read,
+    "senteval-sst": paper_tasks.read,
+    "ukp": paper_tasks.read_ukp,
     "cls-sentences": cls.read_sentences,
     "cls-reviews": cls.read_reviews,
     "lines": unclassed.read,

@@ -53,14 +53,14 @@ KINDS: dict[str, tuple[str, str]] = {
 """Module and class of each kind."""
 
 BASELINES: dict[str, tuple[str, str]] = {
-    "sif": ("sif", "TrainSif"),
-    "usif": ("sif", "TrainUsif"),
-    "tfidf": ("tfidf", "TrainTfidf"),
+    "sif": ("sif_fit", "TrainSif"),
+    "usif": ("sif_fit", "TrainUsif"),
+    "tfidf": ("tfidf_fit", "TrainTfidf"),
     "teacher": ("teacher", "AsEncoder"),
     "sum": ("cvm_add", "AsSum"),
-    "sent2vec": ("sent2vec", "TrainSent2Vec"),
-    "sent2vec-file": ("sent2vec", "ReadSent2Vec"),
-    "infersent": ("infersent", "TrainInferSent"),
+    "sent2vec": ("sent2vec_fit", "TrainSent2Vec"),
+    "sent2vec-file": ("sent2vec_fit", "ReadSent2Vec"),
+    "infersent": ("infersent_fit", "TrainInferSent"),
 }
 """The same of the kinds whose result is an encoder of `pmeans.baselines`."""
 

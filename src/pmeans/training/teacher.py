@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.baselines.speakers import Pooling, model_digest, model_files, open_model
-from pmeans.baselines.teacher import TeacherEncoder
+from pmeans.baselines.teacher_encoder import TeacherEncoder
 from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.output import unit_rows
 from pmeans.spaces.library import home

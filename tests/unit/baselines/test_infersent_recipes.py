@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pmeans.training import read_baseline
-from pmeans.training.infersent import TrainInferSent
+from pmeans.training.infersent_fit import TrainInferSent
 
 RECIPES = Path(__file__).parents[3] / "recipes" / "baselines"
 SNLI = 549_367

@@ -10,7 +10,7 @@ from pmeans import WordSpace, models
 from pmeans.baselines.sent2vec import Sent2Vec
 from pmeans.baselines.sif import plain_mean
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.training.sent2vec import ReadSent2Vec
+from pmeans.training.sent2vec_fit import ReadSent2Vec
 
 WORDS = ["<placeholder>", "the", "old", "dog", "cat"]
 TEXTS = ["the old dog", "dog dog xyzzy dog", "cat", "unheard", "", "the cat the old"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pmeans import models
-from pmeans.baselines import teacher
-from pmeans.baselines.teacher import TeacherEncoder
+from pmeans.baselines import teacher_encoder
+from pmeans.baselines.teacher_encoder import TeacherEncoder
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
 from pmeans.training.teacher import AsEncoder
 
@@ -15,7 +15,7 @@ def model(tmp_path, monkeypatch):
     def open_model(path, pooling, tokens):
         return lambda texts: np.array([[len(text), 1] for text in texts], dtype=np.float32)
 
-    monkeypatch.setattr(teacher, "open_model", open_model)
+    monkeypatch.setattr(teacher_encoder, "open_model", open_model)
     (tmp_path / "model.onnx").write_bytes(b"weights")
     (tmp_path / "tokenizer.json").write_text("{}")
     return tmp_path / "model.onnx"

@@ -6,11 +6,11 @@ import pytest
 import pmeans
 from pmeans.errors import InputError, StorageError
 from pmeans.output import unit_rows
-from pmeans.training import cvm_add, read_baseline, sent2vec, siamese_cbow
+from pmeans.training import cvm_add, read_baseline, sent2vec_fit, siamese_cbow
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
 from pmeans.training.cvm_add import CvmAdd
-from pmeans.training.sent2vec import TrainSent2Vec
+from pmeans.training.sent2vec_fit import TrainSent2Vec
 from pmeans.training.sentence_ids import Sentences, running
 from pmeans.training.siamese_cbow import SiameseCbow
 
@@ -95,8 +95,8 @@ def test_the_loss_of_sent2vec_has_the_gradient_of_finite_differences(torch):
     def loss(words, bigrams, targets):
         pair = torch.zeros_like(words)
         pair[has] = bigrams
-        context, size = sent2vec.contexts(torch, words, pair, has, owner, chosen)
-        return sent2vec.loss(torch, context, targets, wanted, size > 0)
+        context, size = sent2vec_fit.contexts(torch, words, pair, has, owner, chosen)
+        return sent2vec_fit.loss(torch, context, targets, wanted, size > 0)
 
     shapes = ((6, 4), (2, 4), (4, 3, 4))
     check_gradient(torch, loss, *(RNG.standard_normal(shape) for shape in shapes))
@@ -109,7 +109,7 @@ def test_the_loss_of_sent2vec_is_the_papers_without_negatives_that_are_the_targe
     signed = [scores[0, 0], -scores[0, 1], scores[1, 0], -scores[1, 2]]
     expected = -np.log(1 / (1 + np.exp(-np.array(signed)))).sum() / 2
     there = torch.tensor([True, True])
-    found = sent2vec.loss(torch, torch.tensor(context), torch.tensor(targets), wanted, there)
+    found = sent2vec_fit.loss(torch, torch.tensor(context), torch.tensor(targets), wanted, there)
     assert float(found) == pytest.approx(expected)
 
 
@@ -117,7 +117,7 @@ def test_a_target_and_its_bigrams_are_not_in_its_own_context(torch):
     words, bigrams = RNG.standard_normal((2, 6, 4))
     bigrams[~np.array(HAS)] = 0
     tensors = map(torch.tensor, (words, bigrams, HAS, OWNER, CHOSEN))
-    context, size = sent2vec.contexts(torch, *tensors)
+    context, size = sent2vec_fit.contexts(torch, *tensors)
     # Word 0 has words 1 and 2 beside it, and no bigram: 0-1 has it. Word 1 ends 0-1. Word 4 ends
     # 3-4. Word 5 is alone.
     expected = [(words[1] + words[2]) / 2, (words[0] + words[2]) / 2, words[3], np.zeros(4)]
@@ -129,7 +129,7 @@ def test_so_many_bigrams_of_each_sentence_are_dropped(torch):
     bigrams = torch.tensor([-1, 5, 6, 7, -1, 8, -1])
     owner = torch.tensor([0, 0, 0, 0, 1, 1, 2])
     draws = torch.tensor([0.0, 0.9, 0.1, 0.5, 0.0, 0.7, 0.0])
-    found = {n: sent2vec.dropped(torch, bigrams, owner, draws, n).tolist() for n in range(4)}
+    found = {n: sent2vec_fit.dropped(torch, bigrams, owner, draws, n).tolist() for n in range(4)}
     assert found[0] == [-1, 5, 6, 7, -1, 8, -1]
     assert found[1] == [-1, 5, -1, 7, -1, -1, -1]
     assert found[2] == [-1, 5, -1, -1, -1, -1, -1]

@@ -16,7 +16,7 @@ from pmeans.errors import FormatError, InputError, did_you_mean
 from pmeans.spaces.edit import with_phrases
 from pmeans.spaces.readers.entries import NO_LIMIT, STRICT, Policy, ReadReport, Tally
 from pmeans.spaces.readers.fasttext_binary import MAGIC, read_fasttext_binary
-from pmeans.spaces.readers.model2vec import read_model2vec
+from pmeans.spaces.readers.model2vec_folder import read_model2vec
 from pmeans.spaces.readers.npy_words import read_npy_words
 from pmeans.spaces.readers.text import HEADER, SUFFIX, layout_of, read_mapped, read_text
 from pmeans.spaces.readers.word2vec_binary import read_word2vec_binary
