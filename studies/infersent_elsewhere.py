@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pmeans
 from pmeans import training
-from pmeans.baselines.infersent import checksum
+from pmeans.baselines.base import checksum
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.training.infersent_fit import TrainInferSent
 from pmeans.training.pair_samples import Samples
@@ -59,7 +59,6 @@ def main(what: str, file: str, source: str, target: str = "") -> None:
     elif what == "join":
         report = json.loads((Path(source) / REPORT).read_text())
         weights, _ = map_tensors(Path(source) / WEIGHTS)
-        weights = {key: each for key, each in weights.items() if not key.startswith("padding.")}
         if checksum(weights) != report["weights"]:
             sys.exit(f"{source}: the weights are not those of the report.")
         pmeans.save(trainer.encoder(weights, report), target)

@@ -85,7 +85,6 @@ def join(trainer: Any, samples: str, folder: Path, target: str) -> None:
     if sha256(whole) != report["vectors"]:
         sys.exit(f"{folder}: the vectors are not those of the report.")
     vectors, _ = map_tensors(whole)
-    vectors = {key: each for key, each in vectors.items() if not key.startswith("padding.")}
     made = trainer.joined(opened(samples), vectors)
     if isinstance(trainer, BaselineTrainer):
         pmeans.save(made, target)

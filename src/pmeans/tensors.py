@@ -29,7 +29,7 @@ from pmeans.types import Array, Floats
 Precision = Literal["float32", "float16", "int8"]
 """How numbers are stored."""
 
-_ALIGNMENT = 64
+_ALIGNMENT, _PADDING = 64, "padding."
 _DTYPES = {
     "F32": "<f4", "F16": "<f2", "I8": "|i1", "U8": "|u1", "I64": "<i8", "U64": "<u8",
     "F64": "<f8", "I32": "<i4",  # not in our files, but in those of model2vec
@@ -46,7 +46,7 @@ def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[st
         laid_out.append((name, array))
         gap = -array.nbytes % _ALIGNMENT
         if gap:
-            laid_out.append((f"padding.{len(laid_out)}", np.zeros(gap, dtype=np.uint8)))
+            laid_out.append((f"{_PADDING}{len(laid_out)}", np.zeros(gap, dtype=np.uint8)))
     header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, array in laid_out:
@@ -66,7 +66,7 @@ def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[st
 
 
 def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
-    """Map a safetensors file: read-only arrays by name, and its metadata."""
+    """Map a safetensors file: read-only arrays by name, without padding, and its metadata."""
     with reading(path), open(path, "rb") as file:
         size = file.seek(0, 2)
         if size < 8:
@@ -78,7 +78,8 @@ def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
     try:
         header = json.loads(data[8 : 8 + length])
         metadata = header.pop("__metadata__", {})
-        tensors = dict(_arrays(data, 8 + length, header))
+        found = _arrays(data, 8 + length, header)
+        tensors = {name: array for name, array in found if not name.startswith(_PADDING)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"{path}: damaged safetensors header: {error}") from error
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):

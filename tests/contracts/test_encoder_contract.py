@@ -8,9 +8,10 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
-from pmeans.baselines.infersent import InferSent, word_encoder
+from pmeans.baselines.base import plain_mean, word_mean
+from pmeans.baselines.infersent import InferSent
 from pmeans.baselines.sent2vec import Sent2Vec
-from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.sif import Sif, Usif
 from pmeans.baselines.sums import SumEncoder
 from pmeans.baselines.teacher_encoder import TeacherEncoder
 from pmeans.baselines.tfidf import Tfidf
@@ -98,7 +99,7 @@ def _infersent(folder):
     rng = np.random.default_rng(2)
     shapes = {"input": (2, 12, 5), "state": (2, 12, 3), "bias": (2, 12)}
     weights = {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
-    return InferSent("infersent", word_encoder(_space(), "words"), weights, {})
+    return InferSent("infersent", word_mean(_space(), "words"), weights, {})
 
 
 ENCODERS = {

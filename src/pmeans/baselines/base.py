@@ -16,9 +16,9 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -26,11 +26,37 @@ from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError
 from pmeans.identifier import Doubts
+from pmeans.recipe import Part, Recipe
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks
+from pmeans.spaces.space import WordSpace
 from pmeans.types import Array, Floats, Tokenizer
 
 Settings = Mapping[str, Any]
 """Numbers, strings and lists of them by name, as TOML has them."""
+
+
+class Parts(NamedTuple):
+    """What a baseline is taken apart into, and stored as: `Baseline` has a method for each."""
+
+    settings: Settings
+    arrays: Mapping[str, Array]
+    inner: PowerMeanEncoder | None
+
+    def setting(self, name: str, kind: type) -> Any:
+        """Return a setting of a type; one that is missing or of another type is an error."""
+        value = self.settings.get(name)
+        accepted = (int, float) if kind is float else kind
+        if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
+            raise FormatError(
+                f"the setting {name!r} is {value!r}, where a {kind.__name__} belongs."
+            )
+        return kind(value)
+
+    def encoder(self) -> PowerMeanEncoder:
+        """Return the inner encoder; one that is missing is an error."""
+        if self.inner is None:
+            raise FormatError("the inner encoder is missing: no folder 'encoder'.")
+        return self.inner
 
 
 class Baseline(SentenceEncoder):
@@ -48,13 +74,13 @@ class Baseline(SentenceEncoder):
     languages: tuple[str, ...] = ()
     folder: Path | None = None
 
-    @abc.abstractmethod
     def settings(self) -> Settings:
         """Return what it is made by, but for what was learned."""
+        return {}
 
-    @abc.abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return all that was learned, by name."""
+        """Return all that was learned, by name, but for the words of the inner encoder."""
+        return {}
 
     def inner(self) -> PowerMeanEncoder | None:
         """Return the encoder that it is built on, which is stored beside it."""
@@ -62,14 +88,11 @@ class Baseline(SentenceEncoder):
 
     @classmethod
     @abc.abstractmethod
-    def restored(
-        cls,
-        name: str,
-        settings: Settings,
-        arrays: Mapping[str, Array],
-        inner: PowerMeanEncoder | None,
-    ) -> Self:
-        """Make the encoder whose parts these are, or raise a `FormatError` if they do not fit."""
+    def restored(cls, name: str, parts: Parts) -> Self:
+        """Make the encoder whose parts these are.
+
+        Parts that do not fit are a `FormatError`, or the `InputError` of the class itself.
+        """
 
     @property
     def needs_fit(self) -> bool:
@@ -89,7 +112,7 @@ class Baseline(SentenceEncoder):
         if inner is None:
             return self
         inner = inner.replace(recipe=dataclasses.replace(inner.recipe, tokenizer=tokenizer))
-        return self.restored(self.name, self.settings(), self.arrays(), inner)
+        return self.restored(self.name, Parts(self.settings(), self.arrays(), inner))
 
     @abc.abstractmethod
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
@@ -145,9 +168,8 @@ class Baseline(SentenceEncoder):
         inner = self.inner()
         found = hashlib.sha256(repr((self.kind, self.format)).encode())
         found.update(repr(sorted(self.settings().items())).encode())
-        for name, array in sorted(self.arrays().items()):
-            found.update(repr((name, array.dtype.str, array.shape)).encode())
-            found.update(np.ascontiguousarray(array).data)
+        for content in _content(self.arrays()):
+            found.update(content)
         found.update(inner.fingerprint().encode() if inner else b"")
         return found.hexdigest()[:12]
 
@@ -156,13 +178,40 @@ class Baseline(SentenceEncoder):
         return f"{type(self).__name__}({self.name!r}, {self.dim} d, {languages})"
 
 
-def setting(settings: Settings, name: str, kind: type) -> Any:
-    """Return a setting of a type; one that is missing or of another type is an error."""
-    value = settings.get(name)
-    accepted = (int, float) if kind is float else kind
-    if not isinstance(value, accepted) or (isinstance(value, bool) and kind is not bool):
-        raise FormatError(f"the setting {name!r} is {value!r}, where a {kind.__name__} belongs.")
-    return kind(value)
+class MeanBaseline(Baseline):
+    """A baseline that is built on the plain mean of one word space.
+
+    Attributes:
+        encoder: That mean, which is its inner encoder.
+        space: The word space.
+    """
+
+    def __init__(self, name: str, encoder: PowerMeanEncoder) -> None:
+        """Take a name, and what `plain_mean` or `word_mean` makes of a space."""
+        powers = [part.powers for part in encoder.recipe.parts]
+        if powers != [(1,)] or encoder.znorm or encoder.alignment:
+            raise InputError(
+                f"{self.kind} is built on the plain mean of one word space, without z-norm and "
+                f"alignment, and {encoder.name!r} is not one: see pmeans.baselines.base.plain_mean."
+            )
+        (self.space,) = encoder.spaces.values()
+        self.name, self.encoder = name, encoder
+        self.dim, self.languages = encoder.dim, encoder.languages
+
+    def inner(self) -> PowerMeanEncoder:
+        """Return the plain mean."""
+        return self.encoder
+
+
+def plain_mean(space: WordSpace, name: str, tokenizer: Tokenizer) -> PowerMeanEncoder:
+    """Return the mean of a space's vectors, also of phrases and of words that it composes."""
+    return PowerMeanEncoder(Recipe((Part(space.name, (1,)),), name, tokenizer), {space.name: space})
+
+
+def word_mean(space: WordSpace, name: str, tokenizer: Tokenizer = "words") -> PowerMeanEncoder:
+    """Return the mean of a space's own words: no phrases, and nothing composed of n-grams."""
+    recipe = Recipe((Part(space.name, (1,), phrases=False),), name, tokenizer)
+    return PowerMeanEncoder(recipe, {space.name: dataclasses.replace(space, subwords=None)})
 
 
 def array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...]) -> Array:
@@ -184,11 +233,18 @@ def array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...])
     return found
 
 
-def inner_encoder(inner: PowerMeanEncoder | None) -> PowerMeanEncoder:
-    """Return the inner encoder; one that is missing is an error."""
-    if inner is None:
-        raise FormatError("the inner encoder is missing: no folder 'encoder'.")
-    return inner
+def checksum(arrays: Mapping[str, Array]) -> str:
+    """Return sixty-four hexadecimal digits over arrays, in the order of their names."""
+    found = hashlib.sha256()
+    for content in _content(arrays):
+        found.update(content)
+    return found.hexdigest()
+
+
+def _content(arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
+    for name, each in sorted(arrays.items()):
+        yield repr((name, each.dtype.str, each.shape)).encode()
+        yield np.ascontiguousarray(each).data
 
 
 def _listed(sentences: Iterable[str]) -> list[str]:

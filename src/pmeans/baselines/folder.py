@@ -10,9 +10,9 @@ import numpy as np
 
 from pmeans import config
 from pmeans.baselines import of_kind
-from pmeans.baselines.base import Baseline
+from pmeans.baselines.base import Baseline, Parts
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import FormatError
+from pmeans.errors import FormatError, InputError
 from pmeans.tensors import map_tensors, write_tensors
 
 SETTINGS, ARRAYS = "baseline.toml", "baseline.safetensors"
@@ -45,9 +45,8 @@ def read(folder: Path, inner: PowerMeanEncoder | None) -> Baseline:
         arrays, metadata = map_tensors(folder / ARRAYS)
         if metadata.get("format") != f"pmeans-{cls.kind}":
             raise FormatError(f"{ARRAYS} is not of the kind {cls.kind!r}.")
-        kept = {key: each for key, each in arrays.items() if not key.startswith("padding.")}
-        found = cls.restored(name, settings, kept, inner)
-    except FormatError as error:
+        found = cls.restored(name, Parts(settings, arrays, inner))
+    except (FormatError, InputError) as error:
         if str(error).startswith(str(folder)):
             raise
         raise FormatError(f"{path}: {error}") from error

@@ -32,11 +32,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pmeans import kernels
-from pmeans.baselines.base import Baseline, Settings, array, inner_encoder
+from pmeans.baselines.base import MeanBaseline, Parts, Settings, array, checksum
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError
 from pmeans.files import optional
-from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, Ints, TokenBatch, Tokenizer
@@ -47,7 +46,7 @@ ROWS, WORDS = 128, 8192
 """Sentences of a batch, at most, and words if they were all as long as the longest one."""
 
 
-class InferSent(Baseline):
+class InferSent(MeanBaseline):
     """A bidirectional LSTM with max pooling over the words of one space.
 
     It uses CUDA where torch finds it, and else the CPU.
@@ -66,18 +65,13 @@ class InferSent(Baseline):
 
         Args:
             name: For result rows and tables.
-            words: `word_encoder` of a space.
+            words: What `pmeans.baselines.base.word_mean` makes of a space.
             weights: ``input`` (2, 4 * hidden, dim_words), ``state`` (2, 4 * hidden, hidden) and
                 ``bias`` (2, 4 * hidden), forwards and backwards, float16 or float32.
             trained: How they came about: numbers, strings and lists. They reach no row.
         """
-        if len(words.spaces) != 1:
-            raise InputError(f"InferSent reads one word space, and {words.name!r} has several.")
-        (self.space,) = words.spaces.values()
-        self.name = name
-        self.languages = words.languages
+        super().__init__(name, words)
         self.trained = dict(trained)
-        self._words = words
         self._weights = _checked(weights, self.space.dim)
         self.dim = 2 * self._weights["state"].shape[2]
 
@@ -89,34 +83,21 @@ class InferSent(Baseline):
         """Return the weights."""
         return dict(self._weights)
 
-    def inner(self) -> PowerMeanEncoder:
-        """Return the mean of the words that the LSTM reads."""
-        return self._words
-
     @classmethod
-    def restored(
-        cls,
-        name: str,
-        settings: Settings,
-        arrays: Mapping[str, Array],
-        inner: PowerMeanEncoder | None,
-    ) -> Self:
+    def restored(cls, name: str, parts: Parts) -> Self:
         """Join the stored weights with the stored words."""
-        return cls(name, inner_encoder(inner), arrays, settings)
+        return cls(name, parts.encoder(), parts.arrays, parts.settings)
 
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
-        found = hashlib.sha256(repr((self.kind, self.format, self.checksum())).encode())
-        found.update(self._words.fingerprint().encode())
+        weights = checksum(self._weights)
+        found = hashlib.sha256(repr((self.kind, self.format, weights)).encode())
+        found.update(self.encoder.fingerprint().encode())
         return found.hexdigest()[:12]
-
-    def checksum(self) -> str:
-        """Return sixty-four hexadecimal digits over the weights."""
-        return checksum(self._weights)
 
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         """Turn strings of one language, which is covered, into rows, (n, dim) float32."""
-        batch = word_ids(texts, self.space, lang, self._words.recipe.tokenizer, n_threads)
+        batch = word_ids(texts, self.space, lang, self.encoder.recipe.tokenizer, n_threads)
         with _threads(n_threads):
             return self._pooled(batch)
 
@@ -169,12 +150,6 @@ class InferSent(Baseline):
         return lstm
 
 
-def word_encoder(space: WordSpace, name: str, tokenizer: Tokenizer = "words") -> PowerMeanEncoder:
-    """Return the mean of a space's own words: no phrases, and nothing composed of n-grams."""
-    recipe = Recipe((Part(space.name, (1.0,), phrases=False),), name, tokenizer)
-    return PowerMeanEncoder(recipe, {space.name: replace(space, subwords=None)})
-
-
 def word_ids(
     texts: Sequence[str],
     space: WordSpace,
@@ -220,15 +195,6 @@ def max_pooled(lstm: Any, words: Any, sizes: Any) -> Any:
 
 def _torch() -> Any:
     return optional("torch", "train", "InferSent")
-
-
-def checksum(weights: Mapping[str, Array]) -> str:
-    """Return sixty-four hexadecimal digits over weights, in the order of their names."""
-    found = hashlib.sha256()
-    for name, each in sorted(weights.items()):
-        found.update(repr((name, each.dtype.str, each.shape)).encode())
-        found.update(np.ascontiguousarray(each).data)
-    return found.hexdigest()
 
 
 def _checked(weights: Mapping[str, Array], dim: int) -> dict[str, Array]:

@@ -21,9 +21,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pmeans import kernels
-from pmeans.baselines.base import Baseline, Settings, array, inner_encoder
+from pmeans.baselines.base import MeanBaseline, Parts, array
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, Ids, Ints, TokenBatch
@@ -31,7 +31,7 @@ from pmeans.types import Array, Floats, Ids, Ints, TokenBatch
 _FACTOR = np.uint64(116049371)
 
 
-class Sent2Vec(Baseline):
+class Sent2Vec(MeanBaseline):
     """Means of words and bigrams."""
 
     kind: ClassVar[str] = "sent2vec"
@@ -41,45 +41,23 @@ class Sent2Vec(Baseline):
 
         Args:
             name: For people.
-            encoder: The plain mean of one space, without phrases and n-grams (`sif.plain_mean`).
+            encoder: The plain mean of one space, without phrases and n-grams (`plain_mean`).
             bigrams: Their ``vectors``, (n_bigrams, dim) float32, float16, or int8 with a
                 ``scale``, (n_bigrams,). And how they are found: ``keys`` (n_bigrams,) int64,
                 ascending, where they are kept; ``numbers`` (n_words,) int64, of the words in the
                 authors' file, where they are hashed.
         """
-        powers = [part.powers for part in encoder.recipe.parts]
-        if powers != [(1,)] or encoder.znorm or encoder.alignment:
-            raise InputError("sent2vec is built on the plain mean of one word space.")
-        (self.space,) = encoder.spaces.values()
-        self.name, self.encoder, self.dim = name, encoder, encoder.dim
-        self.languages = encoder.languages
+        super().__init__(name, encoder)
         self._bigrams = _checked(bigrams, self.space)
-
-    def settings(self) -> Settings:
-        """Return nothing."""
-        return {}
 
     def arrays(self) -> dict[str, Array]:
         """Return the bigrams."""
         return dict(self._bigrams)
 
-    def inner(self) -> PowerMeanEncoder:
-        """Return the mean of the words."""
-        return self.encoder
-
     @classmethod
-    def restored(
-        cls,
-        name: str,
-        settings: Settings,
-        arrays: Mapping[str, Array],
-        inner: PowerMeanEncoder | None,
-    ) -> Self:
+    def restored(cls, name: str, parts: Parts) -> Self:
         """Join the stored parts."""
-        try:
-            return cls(name, inner_encoder(inner), arrays)
-        except InputError as error:
-            raise FormatError(str(error)) from error
+        return cls(name, parts.encoder(), parts.arrays)
 
     def encode_list(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         """Turn strings of one language into rows, (n, dim) float32."""

@@ -18,28 +18,29 @@ training language, and taken out of all: a classifier sees one space.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from pmeans import kernels
-from pmeans.baselines.base import Baseline, Settings, array, inner_encoder, setting
+from pmeans.baselines.base import MeanBaseline, Parts, Settings, array
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import FormatError, InputError, NotFittedError
-from pmeans.recipe import Part, Recipe
+from pmeans.errors import InputError, NotFittedError
+from pmeans.recipe import Part
 from pmeans.sentence_encoder import CHUNK, chunks
-from pmeans.spaces.space import WordSpace
-from pmeans.types import Array, Floats, Tokenizer
+from pmeans.types import Array, Floats
 
 
-class Sif(Baseline):
+class Sif(MeanBaseline):
     """Smooth inverse frequency over one word space."""
 
     kind = "sif"
     components = 1
     """How many singular vectors are taken out."""
+    parameter = "a"
+    """The setting that it has."""
 
     def __init__(
         self,
@@ -53,16 +54,15 @@ class Sif(Baseline):
 
         Args:
             name: For people.
-            encoder: The plain mean of one space, without z-norm and alignment: see `plain_mean`.
+            encoder: What `pmeans.baselines.base.plain_mean` makes of a space.
             frequencies: p(w) of each word within its language, (n_words,); 0 if it is not known.
             a: How common a word must be to weigh half as much as a rare one.
             removed: What `fit` found, (n, dim).
         """
-        powers = [part.powers for part in encoder.recipe.parts]
-        if powers != [(1,)] or encoder.znorm or encoder.alignment:
-            raise InputError(f"{self.kind} is built on the plain mean of one word space.")
-        self.name, self.a, self.removed = name, a, removed
-        self.encoder, self.dim, self.languages = encoder, encoder.dim, encoder.languages
+        super().__init__(name, encoder)
+        self.a, self.removed = a, removed
+        if removed is not None:
+            array({"removed": removed}, "removed", (None, self.dim))
         self.frequencies = np.ascontiguousarray(frequencies, dtype=np.float32)
         if self.frequencies.shape != (len(self.space),) or not (self.frequencies >= 0).all():
             raise InputError(
@@ -73,51 +73,29 @@ class Sif(Baseline):
             raise InputError(f"a must be above 0, not {a}.")
 
     @property
-    def space(self) -> WordSpace:
-        """The word space."""
-        (found,) = self.encoder.spaces.values()
-        return found
-
-    @property
     def needs_fit(self) -> bool:
         """Whether nothing says yet what is to be taken out."""
         return self.removed is None
 
     def settings(self) -> Settings:
-        """Return a."""
-        return {"a": self.a}
+        """Return the parameter."""
+        return {self.parameter: getattr(self, self.parameter)}
 
     def arrays(self) -> dict[str, Array]:
         """Return the frequencies, and what is taken out."""
         learned = {} if self.removed is None else {"removed": self.removed}
         return {"frequencies": self.frequencies, **learned}
 
-    def inner(self) -> PowerMeanEncoder:
-        """Return the plain mean."""
-        return self.encoder
-
     @classmethod
-    def restored(
-        cls,
-        name: str,
-        settings: Settings,
-        arrays: Mapping[str, Array],
-        inner: PowerMeanEncoder | None,
-    ) -> Self:
+    def restored(cls, name: str, parts: Parts) -> Self:
         """Make the encoder of stored parts."""
-        encoder = inner_encoder(inner)
-        (space,) = encoder.spaces.values()
-        removed = array(arrays, "removed", (None, space.dim)) if "removed" in arrays else None
-        frequencies = array(arrays, "frequencies", (len(space),))
-        rest = {key: setting(settings, key, float) for key in cls._numbers()}
-        try:
-            return cls(name, encoder, frequencies, removed=removed, **rest)
-        except InputError as error:
-            raise FormatError(str(error)) from error
-
-    @classmethod
-    def _numbers(cls) -> tuple[str, ...]:
-        return ("a",)
+        return cls(
+            name,
+            parts.encoder(),
+            array(parts.arrays, "frequencies", (None,)),
+            parts.setting(cls.parameter, float),
+            parts.arrays.get("removed"),
+        )
 
     def weights(self) -> Floats:
         """Return what each word weighs, (n_words,)."""
@@ -180,6 +158,7 @@ class Usif(Sif):
 
     kind = "usif"
     components = 5
+    parameter = "length"
 
     def __init__(
         self,
@@ -194,14 +173,6 @@ class Usif(Sif):
         self.length = length
         if not length > 0:
             raise InputError(f"the average length of a sentence must be above 0, not {length}.")
-
-    def settings(self) -> Settings:
-        """Return the average length of a sentence."""
-        return {"length": self.length}
-
-    @classmethod
-    def _numbers(cls) -> tuple[str, ...]:
-        return ("length",)
 
     def weights(self) -> Floats:
         """Return what each word weighs, (n_words,); a word without a frequency is the rarest."""
@@ -243,11 +214,6 @@ class Usif(Sif):
         parts = (Part("weighted", (1,), phrases=False), Part("plain", (2,), phrases=False))
         recipe = dataclasses.replace(self.encoder.recipe, parts=parts)
         return PowerMeanEncoder(recipe, {"weighted": weighted, "plain": plain})
-
-
-def plain_mean(space: WordSpace, name: str, tokenizer: Tokenizer) -> PowerMeanEncoder:
-    """Return the mean of a space's vectors, which SIF and uSIF are built on."""
-    return PowerMeanEncoder(Recipe((Part(space.name, (1,)),), name, tokenizer), {space.name: space})
 
 
 def _directions(rows: Floats, n: int, *, shares: bool) -> Floats:

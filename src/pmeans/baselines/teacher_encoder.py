@@ -7,19 +7,18 @@ model in the same place is not taken for it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast, get_args
 
 import numpy as np
 
-from pmeans.baselines.base import Baseline, Settings, setting
+from pmeans.baselines.base import Baseline, Parts, Settings
 from pmeans.baselines.speakers import Pooling, Speaker, model_digest, model_files, open_model
-from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.output import unit_rows
-from pmeans.types import Array, Floats
+from pmeans.types import Floats
 
 
 class TeacherEncoder(Baseline):
@@ -50,7 +49,7 @@ class TeacherEncoder(Baseline):
         *,
         pooling: Pooling = "cls",
         tokens: int = 128,
-    ) -> TeacherEncoder:
+    ) -> Self:
         """Open the model at a path; what ``pooling`` and ``tokens`` are, `Teacher` says."""
         if tokens < 3:
             raise InputError(f"{path}: tokens must be at least 3, not {tokens}.")
@@ -80,22 +79,15 @@ class TeacherEncoder(Baseline):
             "tokens": self._tokens,
         }
 
-    def arrays(self) -> dict[str, Array]:
-        """Return nothing: the weights stay where they are."""
-        return {}
-
     @classmethod
-    def restored(
-        cls,
-        name: str,
-        settings: Settings,
-        arrays: Mapping[str, Array],
-        inner: PowerMeanEncoder | None,
-    ) -> Self:
+    def restored(cls, name: str, parts: Parts) -> Self:
         """Make the encoder of stored parts, if its model is still there."""
-        path, digest = setting(settings, "path", str), setting(settings, "sha256", str)
-        pooling, tokens = setting(settings, "pooling", str), setting(settings, "tokens", int)
-        languages: Any = setting(settings, "languages", list)
+        path, digest = parts.setting("path", str), parts.setting("sha256", str)
+        pooling, tokens = (
+            parts.setting("pooling", str),
+            parts.setting("tokens", int),
+        )
+        languages: Any = parts.setting("languages", list)
         if pooling not in get_args(Pooling):
             raise FormatError(f"the setting 'pooling' is {pooling!r}.")
         how = cast(Pooling, pooling)
@@ -105,7 +97,7 @@ class TeacherEncoder(Baseline):
                 f"the model {path!r} is not there, or not the one that this encoder was made of. "
                 "Put it back, or build the encoder again."
             )
-        return cls(name, path, languages, setting(settings, "dim", int), digest, how, tokens)
+        return cls(name, path, languages, parts.setting("dim", int), digest, how, tokens)
 
     @property
     def files(self) -> tuple[str, ...]:

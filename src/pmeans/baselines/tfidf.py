@@ -12,14 +12,13 @@ happens to be spelled alike.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Self, cast, get_args
 
 import numpy as np
 
 from pmeans import kernels
-from pmeans.baselines.base import Baseline, Settings, array, setting
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.baselines.base import Baseline, Parts, Settings, array
 from pmeans.errors import FormatError, InputError, NotFittedError
 from pmeans.kernels import index
 from pmeans.output import normalise_rows
@@ -75,27 +74,24 @@ class Tfidf(Baseline):
         return {"words": np.frombuffer(spelled, dtype=np.uint8), "idf": self.idf}
 
     @classmethod
-    def restored(
-        cls,
-        name: str,
-        settings: Settings,
-        arrays: Mapping[str, Array],
-        inner: PowerMeanEncoder | None,
-    ) -> Self:
+    def restored(cls, name: str, parts: Parts) -> Self:
         """Make the encoder of stored parts."""
-        dim, tokenizer = setting(settings, "dim", int), setting(settings, "tokenizer", str)
+        dim, tokenizer = (
+            parts.setting("dim", int),
+            parts.setting("tokenizer", str),
+        )
         if tokenizer not in get_args(Tokenizer) or dim < 1:
-            raise FormatError(f"the settings {dict(settings)!r} are not those of a tfidf.")
+            raise FormatError(f"the settings {dict(parts.settings)!r} are not those of a tfidf.")
         how = cast(Tokenizer, tokenizer)
-        if not arrays:
+        if not parts.arrays:
             return cls(name, dim, how)
         try:
-            words = array(arrays, "words", (None,)).tobytes().decode().split("\n")[:-1]
+            words = array(parts.arrays, "words", (None,)).tobytes().decode().split("\n")[:-1]
         except UnicodeDecodeError as error:
             raise FormatError(f"the array 'words' is damaged: {error}.") from error
         if len(set(words)) < len(words) or len(words) > dim:
             raise FormatError(f"the array 'words' has {len(words)}, for {dim} columns, or twice.")
-        return cls(name, dim, how, words, array(arrays, "idf", (len(words),)))
+        return cls(name, dim, how, words, array(parts.arrays, "idf", (len(words),)))
 
     def fit(self, sentences: Iterable[str], *, lang: str | None = None) -> Self:
         """Take the commonest words of sentences; of equally common ones, the first by spelling."""

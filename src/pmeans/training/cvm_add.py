@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.baselines.sif import plain_mean
+from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sums import SumEncoder
 from pmeans.errors import InputError
 from pmeans.spaces.library import find_space

@@ -37,7 +37,8 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.baselines.infersent import InferSent, checksum, max_pooled, packed, word_encoder
+from pmeans.baselines.base import checksum, word_mean
+from pmeans.baselines.infersent import InferSent, max_pooled, packed
 from pmeans.errors import ConfigError, InputError
 from pmeans.files import optional
 from pmeans.spaces.edit import quantise
@@ -232,7 +233,7 @@ class TrainInferSent(BaselineTrainer):
 
     def encoder(self, weights: Mapping[str, Array], told: Mapping[str, Any]) -> InferSent:
         """Join weights with the words of the space."""
-        return InferSent(self.name, word_encoder(self._words(), self.name), weights, told)
+        return InferSent(self.name, word_mean(self._words(), self.name), weights, told)
 
     def _words(self) -> WordSpace:
         space = find_space(self.space)

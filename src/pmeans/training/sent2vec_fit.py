@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sent2vec import Sent2Vec, kept
-from pmeans.baselines.sif import plain_mean
 from pmeans.errors import InputError
 from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
 from pmeans.spaces.space import WordSpace

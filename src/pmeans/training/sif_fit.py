@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.base import plain_mean
+from pmeans.baselines.sif import Sif, Usif
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError
 from pmeans.rows import read_lines

@@ -99,8 +99,7 @@ class Checkpoint:
                 f"{str(self.path)!r} is the state of another training. Delete it, or name "
                 "another file."
             )
-        # What the store put between arrays is not state; saved again it would grow at each resume.
-        kept = {n: array.copy() for n, array in arrays.items() if not n.startswith("padding.")}
+        kept = {name: array.copy() for name, array in arrays.items()}
         return kept, json.loads(metadata["state"])
 
     def save(self, arrays: Mapping[str, Array], state: Mapping[str, Any]) -> None:

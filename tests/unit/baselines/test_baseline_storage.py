@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, baselines, models
-from pmeans.baselines.base import Baseline, array, inner_encoder, setting
+from pmeans.baselines.base import Baseline, array
 from pmeans.errors import FormatError, InputError, LanguageError
 
 TEXTS = ["the cat", "sat", "", "cat sat sat"]
@@ -30,9 +30,10 @@ class Scaled(Baseline):
         return self.encoder
 
     @classmethod
-    def restored(cls, name, settings, arrays, inner):
-        inner = inner_encoder(inner)
-        by, factors = setting(settings, "by", float), array(arrays, "factors", (inner.dim,))
+    def restored(cls, name, parts):
+        inner = parts.encoder()
+        by = parts.setting("by", float)
+        factors = array(parts.arrays, "factors", (inner.dim,))
         return cls(name, by, factors, inner)
 
     def encode_list(self, texts, lang, n_threads):

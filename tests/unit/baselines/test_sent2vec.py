@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pmeans import WordSpace, models
+from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sent2vec import Sent2Vec
-from pmeans.baselines.sif import plain_mean
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.training.sent2vec_fit import ReadSent2Vec
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pmeans import WordSpace, models
-from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.base import plain_mean
+from pmeans.baselines.sif import Sif, Usif
 from pmeans.errors import ConfigError, FormatError, InputError, NotFittedError
 from pmeans.spaces.space import Subwords
 from pmeans.training.frequencies import Counted, row_frequencies

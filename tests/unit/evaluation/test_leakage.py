@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
-from pmeans.baselines.sif import Sif, Usif, plain_mean
+from pmeans.baselines.base import plain_mean
+from pmeans.baselines.sif import Sif, Usif
 from pmeans.baselines.tfidf import Tfidf
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.evaluation.dataset import Dataset, Examples

@@ -7,7 +7,8 @@ import pytest
 
 from pmeans import models
 from pmeans.align_fit import Fit
-from pmeans.baselines.sif import Sif, plain_mean
+from pmeans.baselines.base import plain_mean
+from pmeans.baselines.sif import Sif
 from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.experiments.encoders import Shelf
 from pmeans.experiments.plan import EncoderRow
