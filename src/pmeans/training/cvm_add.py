@@ -17,9 +17,10 @@ The result is a word space. Its encoder is the sum over it, `pmeans.baselines.su
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,23 +31,14 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.corpus import PairFile
-from pmeans.training.row_descent import (
-    Descent,
-    Tensor,
-    Words,
-    check_numbers,
-    coded,
-    cut,
-    state_of,
-    sums,
-)
+from pmeans.training.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
 from pmeans.training.sentence_ids import Sentences, paired
-from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer, within
+from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer
 from pmeans.types import Array, Ints, Progress, Tokenizer
 
 
 @dataclass(frozen=True)
-class CvmAdd(Trainer):
+class CvmAdd(SentenceTrainer[WordSpace], Trainer):
     """Train a space of several languages on pairs of sentences.
 
     Attributes:
@@ -84,90 +76,77 @@ class CvmAdd(Trainer):
     seed: int = 0
     licence: str = field(default="", kw_only=True)
 
+    method: ClassVar[str] = "CVM-add"
+    fitted_by: ClassVar[tuple[str, ...]] = (
+        "dim", "noise", "margin", "penalty", "epochs", "batch", "rate", "precision", "seed",
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         least = dict.fromkeys(("dim", "min_count", "noise", "epochs"), 1)
-        check_numbers(self, least | {"words": 2, "batch": 2, "penalty": 0})
+        self.check_numbers(least | {"words": 2, "batch": 2, "penalty": 0})
         if self.margin is not None and not self.margin > 0:
             raise InputError(f"margin must be above 0, not {self.margin}.")
 
-    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
-        """Read the pairs and fit the vectors, from the beginning or from a checkpoint."""
-        sentences = self.samples(within(progress, 0, 20))
-        fitted = self.fit(sentences, progress=progress, checkpoint=checkpoint)
-        return self.joined(sentences, fitted)
+    @property
+    def files(self) -> tuple[PairFile, ...]:
+        """The files of pairs."""
+        return self.pairs
 
     def samples(self, progress: Progress) -> Sentences:
         """Read the pairs."""
         return paired(self.pairs, self.words, self.min_count, self.seed, progress)
 
-    def fit(
-        self, sentences: Sentences, *, progress: Progress, checkpoint: Path | None = None
-    ) -> dict[str, Array]:
-        """Fit the vectors; `joined` makes the space of what this returns."""
-        rng = np.random.default_rng(self.seed)
-        first = rng.standard_normal((len(sentences.counts), self.dim), dtype=np.float32)
-        descent = Descent({"words": first * np.float32(np.sqrt(0.1))}, self.rate)
-        torch = descent.torch
-        words = Words(descent, sentences)
-        pairs = descent.put(sentences.pairs).long()
-        shares = descent.put((self.penalty / 2 / _occurrences(sentences)).astype(np.float32))
-        margin = self.dim if self.margin is None else self.margin
+    def descent(self, sentences: Sentences) -> Descent:
+        """Return vectors about sqrt(dim / 10) long, and the steps over pairs."""
         directions = _directions(sentences)
-
-        def step(batch: Ints, generator: Tensor) -> Tensor:
-            n = len(batch)
-            numbers = pairs[descent.put(batch)].T.reshape(-1)
-            places, owner, _ = words.of(numbers)
-            ids = words.ids[places]
-            # A sentence and the one after it, the one after that, ...: the batch has no order.
-            shifts = torch.randint(
-                1, n, (min(self.noise, n - 1),), generator=generator, device=descent.device
+        if max(map(len, directions)) < 2:
+            raise InputError(
+                f"{self.file_names}: no two pairs of the same two languages to tell apart."
             )
-            others = (torch.arange(n, device=descent.device)[:, None] + shifts) % n
+        return _Descent(self, sentences, directions)
 
-            def found(rows: dict[str, Tensor], at: dict[str, Tensor]) -> Tensor:
-                vectors = rows["words"][at["words"]]
-                both = sums(torch, vectors, owner, 2 * n)
-                kept = (shares[ids] * (vectors * vectors).sum(1)).sum()
-                return (loss(torch, both[:n], both[n:], others, margin) + kept) / n
-
-            return descent.step({"words": ids}, found)
-
-        def batches(rng: np.random.Generator) -> list[Ints]:
-            """Draw batches of pairs of the same two languages; a single pair has no others."""
-            drawn = [
-                part
-                for which in directions
-                for part in cut(rng.permutation(which), self.batch)
-                if len(part) > 1
-            ]
-            return [drawn[i] for i in rng.permutation(len(drawn))]
-
-        state = state_of(checkpoint, self, _SETTINGS, sentences.digest())
-        tables = descent.run(
-            step,
-            batches,
-            epochs=self.epochs,
-            minutes=self.minutes,
-            seed=self.seed,
-            progress=progress,
-            checkpoint=state,
-        )
-        return coded(tables["words"], self.precision)
-
-    def joined(self, sentences: Sentences, fitted: dict[str, Array]) -> WordSpace:
+    def joined(self, sentences: Sentences, fitted: Mapping[str, Array]) -> WordSpace:
         """Return the space of fitted vectors."""
-        files = ", ".join(Path(file.path).name for file in self.pairs)
-        return WordSpace.from_words(
-            self.name, sentences.words, fitted["vectors"], scale=fitted.get("scale"),
-            source=f"CVM-add on {files}",
-            licence=self.licence or f"terms of its material: {files}",
-        )  # fmt: skip
+        return self.space(sentences, fitted, self.licence)
 
 
-_SETTINGS = (
-    "dim", "noise", "margin", "penalty", "epochs", "batch", "rate", "precision", "seed",
-)  # fmt: skip
+class _Descent(Descent):
+    def __init__(self, how: CvmAdd, sentences: Sentences, directions: list[Ints]) -> None:
+        """Take the numbers of the pairs of each two languages."""
+        first = how.first_rows(len(sentences.counts)) * np.float32(np.sqrt(0.1))
+        super().__init__({"words": first}, sentences, how.rate)
+        self.how = how
+        self.margin = how.dim if how.margin is None else how.margin
+        self.pairs = self.put(sentences.pairs).long()
+        self.shares = self.put((how.penalty / 2 / _occurrences(sentences)).astype(np.float32))
+        self.directions = directions
+
+    def batches(self, rng: np.random.Generator) -> list[Ints]:
+        """Draw batches of pairs of the same two languages; a single pair has no others."""
+        drawn = [
+            part
+            for which in self.directions
+            for part in cut(rng.permutation(which), self.how.batch)
+            if len(part) > 1
+        ]
+        return [drawn[i] for i in rng.permutation(len(drawn))]
+
+    def step(self, batch: Ints, generator: Tensor) -> Tensor:
+        torch, n = self.torch, len(batch)
+        places, owner, _ = self.words_of(self.pairs[self.put(batch)].T.reshape(-1))
+        ids = self.ids[places]
+        # A sentence and the one after it, the one after that, ...: the batch has no order.
+        size = (min(self.how.noise, n - 1),)
+        shifts = torch.randint(1, n, size, generator=generator, device=self.device)
+        others = (torch.arange(n, device=self.device)[:, None] + shifts) % n
+
+        def found(rows: dict[str, Tensor], at: dict[str, Tensor]) -> Tensor:
+            vectors = rows["words"][at["words"]]
+            both = sums(torch, vectors, owner, 2 * n)
+            kept = (self.shares[ids] * (vectors * vectors).sum(1)).sum()
+            return (loss(torch, both[:n], both[n:], others, self.margin) + kept) / n
+
+        return self.move({"words": ids}, found)
 
 
 def _occurrences(sentences: Sentences) -> Ints:

@@ -7,49 +7,95 @@ gradient times rate / sqrt(sum of all its gradients' squared lengths): AdaGrad w
 row, which does not ask how large a batch is or how frequent a word.
 
 It runs on CUDA where there is one, and else on the CPU, where the same seed gives the same bytes.
+
+`Descent` is the steps, and `SentenceTrainer` what its trainers have in common: a loss makes a
+subclass of either.
 """
 
 from __future__ import annotations
 
+import abc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from pmeans.baselines.base import Baseline
 from pmeans.errors import InputError
 from pmeans.files import optional
+from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision, quantised
+from pmeans.training.bivcd import LanguageText
+from pmeans.training.corpus import PairFile
 from pmeans.training.sentence_ids import Sentences
-from pmeans.training.trainer import Checkpoint
+from pmeans.training.trainer import Checkpoint, FromFiles, within
 from pmeans.types import Array, Floats, Ints, Progress
 
 Tensor = Any
 """torch's; it is not imported before it is used."""
 Loss = Callable[[dict[str, Tensor], dict[str, Tensor]], Tensor]
 """From the rows of each table, (n_distinct, dim), and where each wanted one is among them."""
+Made = TypeVar("Made", bound=WordSpace | Baseline, covariant=True)
 
 _TINY = 1e-12
 _REPORTED = 50
 
 
-class Descent:
-    """Tables of vectors on a device, and how far each row has come."""
+class Descent(abc.ABC):
+    """Tables of vectors on a device, how far each row has come, and the sentences it learns from.
 
-    def __init__(self, tables: Mapping[str, Floats], rate: float) -> None:
+    Attributes:
+        torch: The package.
+        device: Where everything is.
+        ids: Words of all sentences, (n_tokens,).
+    """
+
+    def __init__(self, tables: Mapping[str, Floats], sentences: Sentences, rate: float) -> None:
         """Take tables, (n_rows, dim) each, and how far a row moves in its first step."""
         self.torch = optional("torch", "train", "this training")
         self.device = "cuda" if self.torch.cuda.is_available() else "cpu"
         self.rate = rate
         self.tables = {name: self.put(each) for name, each in tables.items()}
         self.squares = {name: self.put(np.zeros(len(t), np.float32)) for name, t in tables.items()}
+        self.ids = self.put(sentences.ids).long()
+        self._begins = self.put(sentences.offsets[:-1])
+        self._lengths = self.put(sentences.lengths).long()
+
+    @abc.abstractmethod
+    def batches(self, rng: np.random.Generator) -> list[Ints]:
+        """Draw the batches of an epoch."""
+
+    @abc.abstractmethod
+    def step(self, batch: Ints, generator: Tensor) -> Tensor:
+        """Do one batch, by `move`, with random numbers on the device; return the loss."""
+
+    def stored(self, tables: Mapping[str, Floats], precision: Precision) -> dict[str, Array]:
+        """Return the tables of `run` as they are stored."""
+        return coded(tables["words"], precision)
 
     def put(self, array: Array) -> Tensor:
         """Return a copy of an array on the device."""
         return self.torch.tensor(np.ascontiguousarray(array), device=self.device)
 
-    def step(self, wanted: Mapping[str, Tensor], loss: Loss) -> Tensor:
+    def words_of(self, numbers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return where the words of some sentences stand in `ids`, and each one's owner.
+
+        Args:
+            numbers: Of sentences, (n,).
+
+        Returns:
+            Places and owners, (n_tokens,) each, one sentence after the other; the owner is a place
+            in `numbers`. And the number of words of each, (n,).
+        """
+        torch = self.torch
+        lengths = self._lengths[numbers]
+        owner = torch.repeat_interleave(torch.arange(len(numbers), device=self.device), lengths)
+        shift = self._begins[numbers] - (lengths.cumsum(0) - lengths)
+        return torch.arange(len(owner), device=self.device) + shift[owner], owner, lengths
+
+    def move(self, wanted: Mapping[str, Tensor], loss: Loss) -> Tensor:
         """Move the wanted rows of each table down the gradient of a loss; return the loss."""
         torch = self.torch
         used, places, rows = {}, {}, {}
@@ -69,9 +115,6 @@ class Descent:
 
     def run(
         self,
-        step: Callable[[Ints, Tensor], Tensor],
-        batches: Callable[[np.random.Generator], list[Ints]],
-        *,
         epochs: int,
         minutes: float | None,
         seed: int,
@@ -80,15 +123,8 @@ class Descent:
     ) -> dict[str, Floats]:
         """Make all epochs, from the beginning or from a checkpoint, and return the tables.
 
-        Args:
-            step: Takes a batch and a generator of random numbers on the device; returns the loss.
-            batches: Draws the batches of an epoch.
-            epochs: Passes.
-            minutes: After the first epoch, none is begun that is likely to end later; None has no
-                limit. What ends so depends on the machine.
-            seed: Of all that is drawn; each epoch has generators of its own.
-            progress: Told the loss now and then.
-            checkpoint: Where the state is kept after each epoch.
+        After the first epoch, none is begun that is likely to end after ``minutes``; None has no
+        limit. What ends so depends on the machine. Each epoch has generators of its own.
         """
         epoch = 0
         if kept := checkpoint.load():
@@ -106,9 +142,9 @@ class Descent:
                 break
             rng = np.random.default_rng([seed, epoch])
             generator.manual_seed(int(rng.integers(2**62)))
-            drawn = batches(rng)
+            drawn = self.batches(rng)
             for i, batch in enumerate(drawn):
-                loss = step(batch, generator)
+                loss = self.step(batch, generator)
                 if i % _REPORTED == 0 or i + 1 == len(drawn):
                     share = (epoch + (i + 1) / len(drawn)) / epochs
                     seconds = time.monotonic() - began
@@ -130,30 +166,92 @@ class Descent:
         return found
 
 
-class Words:
-    """The words of sentences on the device of a descent."""
+class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
+    """A trainer of vectors by a loss over sentences.
 
-    def __init__(self, descent: Descent, sentences: Sentences) -> None:
-        self._torch, self._device = descent.torch, descent.device
-        self.ids = descent.put(sentences.ids).long()
-        self.begins = descent.put(sentences.offsets[:-1])
-        self.lengths = descent.put(sentences.lengths).long()
+    Its three steps may be done on two machines: `fit` needs neither the text nor the space.
 
-    def of(self, numbers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return where the words of some sentences stand in `ids`, and each one's owner.
+    Attributes:
+        method: What the source of its space calls it.
+        fitted_by: The settings that `fit` depends on, but for the sentences.
+    """
 
-        Args:
-            numbers: Of sentences, (n,).
+    method: ClassVar[str]
+    fitted_by: ClassVar[tuple[str, ...]]
+    name: str
+    dim: int
+    epochs: int
+    rate: float
+    precision: Precision
+    minutes: float | None
+    seed: int
 
-        Returns:
-            Places and owners, (n_tokens,) each, one sentence after the other; the owner is a place
-            in `numbers`. And the number of words of each, (n,).
-        """
-        torch = self._torch
-        lengths = self.lengths[numbers]
-        owner = torch.repeat_interleave(torch.arange(len(numbers), device=self._device), lengths)
-        shift = self.begins[numbers] - (lengths.cumsum(0) - lengths)
-        return torch.arange(len(owner), device=self._device) + shift[owner], owner, lengths
+    @property
+    @abc.abstractmethod
+    def files(self) -> Sequence[LanguageText | PairFile]:
+        """The files of sentences."""
+
+    @abc.abstractmethod
+    def samples(self, progress: Progress) -> Sentences:
+        """Read the files."""
+
+    @abc.abstractmethod
+    def descent(self, sentences: Sentences) -> Descent:
+        """Return the first vectors and the steps; what cannot be learned from is an error."""
+
+    @abc.abstractmethod
+    def joined(self, sentences: Sentences, fitted: Mapping[str, Array]) -> Made:
+        """Return the result of fitted vectors."""
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Made:
+        """Read the files and fit the vectors, from the beginning or from a checkpoint."""
+        sentences = self.samples(within(progress, 0, 20))
+        fitted = self.fit(sentences, progress=progress, checkpoint=checkpoint)
+        return self.joined(sentences, fitted)
+
+    def fit(
+        self, sentences: Sentences, *, progress: Progress, checkpoint: Path | None = None
+    ) -> dict[str, Array]:
+        """Fit the vectors; `joined` makes the result of what this returns."""
+        descent = self.descent(sentences)
+        settings = [(name, getattr(self, name)) for name in self.fitted_by]
+        identity = type(self).__name__, settings, sentences.digest()
+        tables = descent.run(
+            self.epochs, self.minutes, self.seed, progress, Checkpoint(checkpoint, identity)
+        )
+        return descent.stored(tables, self.precision)
+
+    def first_rows(self, n: int) -> Floats:
+        """Draw vectors to begin with, (n, dim), standard normal."""
+        rng = np.random.default_rng(self.seed)
+        return rng.standard_normal((n, self.dim), dtype=np.float32)
+
+    def space(
+        self, sentences: Sentences, fitted: Mapping[str, Array], licence: str = ""
+    ) -> WordSpace:
+        """Return the space of fitted vectors."""
+        return WordSpace.from_words(
+            self.name, sentences.words, fitted["vectors"], scale=fitted.get("scale"),
+            source=f"{self.method} on {self.file_names}",
+            licence=licence or f"terms of its material: {self.file_names}",
+        )  # fmt: skip
+
+    @property
+    def file_names(self) -> str:
+        """The names of the files, for people."""
+        return ", ".join(Path(file.path).name for file in self.files)
+
+    def check_numbers(self, least: Mapping[str, int]) -> None:
+        """Refuse settings below their least value, and what can be no rate or seed."""
+        for name, lowest in least.items():
+            if getattr(self, name) < lowest:
+                raise InputError(f"{name} must be at least {lowest}, not {getattr(self, name)}.")
+        if self.minutes is not None and not self.minutes > 0:
+            raise InputError(f"minutes must be above 0, not {self.minutes}.")
+        if not 0 < self.rate <= 100:
+            raise InputError(f"rate must lie between 0 and 100, not {self.rate}.")
+        if not 0 <= self.seed < 2**62:
+            raise InputError(f"the seed must be a whole number from 0 on, not {self.seed}.")
 
 
 def sums(torch: Any, rows: Tensor, owner: Tensor, n: int) -> Tensor:
@@ -173,22 +271,3 @@ def coded(vectors: Floats, precision: Precision, prefix: str = "") -> dict[str, 
     matrix, scale = quantised(vectors, None, precision, lambda row: f"row {row}.")
     found: dict[str, Array] = {f"{prefix}vectors": matrix}
     return found if scale is None else found | {f"{prefix}scale": scale}
-
-
-def check_numbers(settings: Any, least: Mapping[str, int]) -> None:
-    """Refuse settings below their least value, and what can be no rate or seed."""
-    for name, lowest in least.items():
-        if getattr(settings, name) < lowest:
-            raise InputError(f"{name} must be at least {lowest}, not {getattr(settings, name)}.")
-    if settings.minutes is not None and not settings.minutes > 0:
-        raise InputError(f"minutes must be above 0, not {settings.minutes}.")
-    if not 0 < settings.rate <= 100:
-        raise InputError(f"rate must lie between 0 and 100, not {settings.rate}.")
-    if not 0 <= settings.seed < 2**62:
-        raise InputError(f"the seed must be a whole number from 0 on, not {settings.seed}.")
-
-
-def state_of(path: Path | None, trainer: Any, names: tuple[str, ...], material: str) -> Checkpoint:
-    """Return the checkpoint of a trainer, whose result depends on these settings and material."""
-    settings = [(name, getattr(trainer, name)) for name in names]
-    return Checkpoint(path, (type(trainer).__name__, settings, material))

@@ -13,9 +13,10 @@ authors hash all of them into two million rows instead, which makes a file of gi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,26 +24,16 @@ from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sent2vec import Sent2Vec, kept
 from pmeans.errors import InputError
 from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
-from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.row_descent import (
-    Descent,
-    Tensor,
-    Words,
-    check_numbers,
-    coded,
-    cut,
-    state_of,
-    sums,
-)
+from pmeans.training.row_descent import Descent, SentenceTrainer, Tensor, coded, cut, sums
 from pmeans.training.sentence_ids import Sentences, running
-from pmeans.training.trainer import BaselineTrainer, FilePath, within
-from pmeans.types import Array, Ids, Ints, Progress, Tokenizer
+from pmeans.training.trainer import BaselineTrainer, FilePath
+from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer
 
 
 @dataclass(frozen=True)
-class TrainSent2Vec(BaselineTrainer):
+class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
     """Train words and bigrams of one language on running text.
 
     Attributes:
@@ -82,118 +73,110 @@ class TrainSent2Vec(BaselineTrainer):
     tokenizer: Tokenizer = "words"
     seed: int = 0
 
+    method: ClassVar[str] = "Sent2Vec"
+    fitted_by: ClassVar[tuple[str, ...]] = (
+        "dim", "bigrams", "min_count", "negatives", "dropout", "subsample", "epochs", "batch",
+        "rate", "precision", "seed",
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         least = dict.fromkeys(("dim", "min_count", "negatives", "epochs", "batch"), 1)
-        check_numbers(self, least | {"words": 2, "bigrams": 0, "dropout": 0})
+        self.check_numbers(least | {"words": 2, "bigrams": 0, "dropout": 0})
         if not 0 < self.subsample <= 1:
             raise InputError(f"subsample must lie between 0 and 1, not {self.subsample}.")
 
-    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Sent2Vec:
-        """Read the text and fit the vectors, from the beginning or from a checkpoint."""
-        sentences = self.samples(within(progress, 0, 20))
-        fitted = self.fit(sentences, progress=progress, checkpoint=checkpoint)
-        return self.joined(sentences, fitted)
+    @property
+    def files(self) -> tuple[LanguageText, ...]:
+        """The files of text."""
+        return self.texts
 
     def samples(self, progress: Progress) -> Sentences:
         """Read the text."""
         return running(self.texts, self.words, self.min_count, progress)
 
-    def fit(
-        self, sentences: Sentences, *, progress: Progress, checkpoint: Path | None = None
-    ) -> dict[str, Array]:
-        """Fit the vectors; `joined` makes the encoder of what this returns."""
-        several = np.flatnonzero(sentences.lengths > 1)
-        if not len(several):
-            names = ", ".join(Path(file.path).name for file in self.texts)
-            raise InputError(f"{names}: no sentence has two known words.")
-        n_words = len(sentences.counts)
-        keys, before = self._bigrams(sentences)
-        rng = np.random.default_rng(self.seed)
-        first = rng.standard_normal((n_words + len(keys), self.dim), dtype=np.float32)
-        targets = np.zeros((n_words, self.dim), dtype=np.float32)
-        # Long enough to differ: else the first targets, and then all rows, take one direction.
-        first /= np.float32(np.sqrt(self.dim))
-        descent = Descent({"context": first, "target": targets}, self.rate)
-        torch = descent.torch
-        words = Words(descent, sentences)
-        pairs = descent.put(before).long()
-        share = sentences.counts / sentences.counts.sum()
-        chance = np.sqrt(self.subsample / share) + self.subsample / share
-        chances = descent.put(chance.astype(np.float32))
-        drawing = descent.put(np.cumsum(np.sqrt(share)) / np.sqrt(share).sum())
+    def descent(self, sentences: Sentences) -> Descent:
+        """Return vectors of words and bigrams about 1 long, and the steps over sentences."""
+        if not (sentences.lengths > 1).any():
+            raise InputError(f"{self.file_names}: no sentence has two known words.")
+        return _Descent(self, sentences)
 
-        def step(batch: Ints, generator: Tensor) -> Tensor:
-            def random(*shape: int) -> Tensor:
-                return torch.rand(*shape, generator=generator, device=descent.device)
-
-            places, owner, _ = words.of(descent.put(batch))
-            ids, bigrams = words.ids[places], pairs[places]
-            bigrams = dropped(torch, bigrams, owner, random(len(ids)), self.dropout)
-            chosen = torch.nonzero(random(len(ids)) < chances[ids])[:, 0]
-            drawn = torch.rand(
-                len(chosen), self.negatives,
-                generator=generator, device=descent.device, dtype=torch.float64,
-            )  # fmt: skip
-            negatives = torch.searchsorted(drawing, drawn).clamp(max=n_words - 1)
-            wanted = torch.cat([ids[chosen][:, None], negatives], dim=1)
-            there = torch.nonzero(bigrams >= 0)[:, 0]
-
-            def found(rows: dict[str, Tensor], at: dict[str, Tensor]) -> Tensor:
-                each = rows["context"][at["context"]]
-                pair = torch.zeros_like(each[: len(ids)])
-                pair[there] = each[len(ids) :]
-                context, size = contexts(torch, each[: len(ids)], pair, bigrams >= 0, owner, chosen)
-                return loss(torch, context, rows["target"][at["target"]], wanted, size > 0)
-
-            context_ids = torch.cat([ids, n_words + bigrams[there]])
-            return descent.step({"context": context_ids, "target": wanted}, found)
-
-        state = state_of(checkpoint, self, _SETTINGS, sentences.digest())
-        tables = descent.run(
-            step, lambda rng: cut(rng.permutation(several), self.batch),
-            epochs=self.epochs, minutes=self.minutes, seed=self.seed,
-            progress=progress, checkpoint=state,
-        )  # fmt: skip
-        context = tables["context"]
-        found = coded(context[:n_words], self.precision)
-        return found | coded(context[n_words:], self.precision, "bigram.") | {"bigram.keys": keys}
-
-    def joined(self, sentences: Sentences, fitted: dict[str, Array]) -> Sent2Vec:
+    def joined(self, sentences: Sentences, fitted: Mapping[str, Array]) -> Sent2Vec:
         """Return the encoder of fitted vectors."""
-        files = ", ".join(Path(file.path).name for file in self.texts)
-        space = WordSpace.from_words(
-            self.name, sentences.words, fitted["vectors"], scale=fitted.get("scale"),
-            source=f"Sent2Vec on {files}", licence=f"terms of its material: {files}",
-        )  # fmt: skip
         bigrams = {
             name.removeprefix("bigram."): each
             for name, each in fitted.items()
             if name.startswith("bigram.")
         }
-        return Sent2Vec(self.name, plain_mean(space, self.name, self.tokenizer), bigrams)
-
-    def _bigrams(self, sentences: Sentences) -> tuple[Ints, Ids]:
-        """Return the keys of the most frequent bigrams, and each word's with the word before it.
-
-        The second is (n_tokens,): rows of bigrams, -1 where there is none.
-        """
-        n_words = len(sentences.counts)
-        inside = np.ones(len(sentences.ids), dtype=np.bool_)
-        inside[sentences.offsets[:-1][sentences.lengths > 0]] = False
-        second = np.flatnonzero(inside)
-        first, last = sentences.ids[second - 1], sentences.ids[second]
-        keys, counts = np.unique(first.astype(np.int64) * n_words + last, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[: self.bigrams]
-        keys = np.sort(keys[order[counts[order] >= self.min_count]])
-        before = np.full(len(sentences.ids), -1, dtype=np.int32)
-        before[second] = kept(keys, first, last, n_words)
-        return keys, before
+        mean = plain_mean(self.space(sentences, fitted), self.name, self.tokenizer)
+        return Sent2Vec(self.name, mean, bigrams)
 
 
-_SETTINGS = (
-    "dim", "bigrams", "min_count", "negatives", "dropout", "subsample", "epochs", "batch", "rate",
-    "precision", "seed",
-)  # fmt: skip
+class _Descent(Descent):
+    def __init__(self, how: TrainSent2Vec, sentences: Sentences) -> None:
+        self.keys, before = frequent_bigrams(sentences, how.bigrams, how.min_count)
+        self.n_words = len(sentences.counts)
+        # Long enough to differ: else the first targets, and then all rows, take one direction.
+        first = how.first_rows(self.n_words + len(self.keys)) / np.float32(np.sqrt(how.dim))
+        targets = np.zeros((self.n_words, how.dim), dtype=np.float32)
+        super().__init__({"context": first, "target": targets}, sentences, how.rate)
+        self.how = how
+        self.several = np.flatnonzero(sentences.lengths > 1)
+        self.bigrams = self.put(before).long()
+        share = sentences.counts / sentences.counts.sum()
+        chance = np.sqrt(how.subsample / share) + how.subsample / share
+        self.chances = self.put(chance.astype(np.float32))
+        self.drawing = self.put(np.cumsum(np.sqrt(share)) / np.sqrt(share).sum())
+
+    def batches(self, rng: np.random.Generator) -> list[Ints]:
+        return cut(rng.permutation(self.several), self.how.batch)
+
+    def step(self, batch: Ints, generator: Tensor) -> Tensor:
+        torch = self.torch
+        drawn = {"generator": generator, "device": self.device}
+        places, owner, _ = self.words_of(self.put(batch))
+        ids, n = self.ids[places], len(places)
+        dropout = self.how.dropout
+        bigrams = dropped(torch, self.bigrams[places], owner, torch.rand(n, **drawn), dropout)
+        chosen = torch.nonzero(torch.rand(n, **drawn) < self.chances[ids])[:, 0]
+        shape = len(chosen), self.how.negatives
+        where = torch.rand(*shape, dtype=torch.float64, **drawn)
+        negatives = torch.searchsorted(self.drawing, where).clamp(max=self.n_words - 1)
+        wanted = torch.cat([ids[chosen][:, None], negatives], dim=1)
+        has = bigrams >= 0
+
+        def found(rows: dict[str, Tensor], at: dict[str, Tensor]) -> Tensor:
+            each = rows["context"][at["context"]]
+            pairs = torch.zeros_like(each[:n])
+            pairs[has] = each[n:]
+            context, size = contexts(torch, each[:n], pairs, has, owner, chosen)
+            return loss(torch, context, rows["target"][at["target"]], wanted, size > 0)
+
+        context_ids = torch.cat([ids, self.n_words + bigrams[has]])
+        return self.move({"context": context_ids, "target": wanted}, found)
+
+    def stored(self, tables: Mapping[str, Floats], precision: Precision) -> dict[str, Array]:
+        """Return the vectors of words and, beginning with ``bigram.``, all of bigrams."""
+        words, bigrams = np.split(tables["context"], [self.n_words])
+        found = coded(words, precision) | coded(bigrams, precision, "bigram.")
+        return found | {"bigram.keys": self.keys}
+
+
+def frequent_bigrams(sentences: Sentences, n: int, min_count: int) -> tuple[Ints, Ids]:
+    """Return the keys of the n most frequent bigrams, and each word's with the word before it.
+
+    The second is (n_tokens,): rows of bigrams, -1 where there is none.
+    """
+    n_words = len(sentences.counts)
+    inside = np.ones(len(sentences.ids), dtype=np.bool_)
+    inside[sentences.offsets[:-1][sentences.lengths > 0]] = False
+    second = np.flatnonzero(inside)
+    first, last = sentences.ids[second - 1], sentences.ids[second]
+    keys, counts = np.unique(first.astype(np.int64) * n_words + last, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:n]
+    keys = np.sort(keys[order[counts[order] >= min_count]])
+    before = np.full(len(sentences.ids), -1, dtype=np.int32)
+    before[second] = kept(keys, first, last, n_words)
+    return keys, before
 
 
 def dropped(torch: Any, bigrams: Tensor, owner: Tensor, draws: Tensor, n: int) -> Tensor:

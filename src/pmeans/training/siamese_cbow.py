@@ -12,9 +12,9 @@ Text must be in its order; at the ends of a text, a sentence has one neighbour.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,23 +22,14 @@ from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.row_descent import (
-    Descent,
-    Tensor,
-    Words,
-    check_numbers,
-    coded,
-    cut,
-    state_of,
-    sums,
-)
+from pmeans.training.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
 from pmeans.training.sentence_ids import Sentences, running
-from pmeans.training.trainer import Trainer, within
+from pmeans.training.trainer import Trainer
 from pmeans.types import Array, Ints, Progress
 
 
 @dataclass(frozen=True)
-class SiameseCbow(Trainer):
+class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
     """Train a space of one language on running text; dim and negatives are the paper's.
 
     Attributes:
@@ -72,73 +63,66 @@ class SiameseCbow(Trainer):
     seed: int = 0
     licence: str = field(default="", kw_only=True)
 
+    method: ClassVar[str] = "Siamese-CBOW"
+    fitted_by: ClassVar[tuple[str, ...]] = (
+        "dim", "negatives", "epochs", "batch", "rate", "precision", "seed",
+    )  # fmt: skip
+
     def __post_init__(self) -> None:
         least = ("dim", "min_count", "negatives", "epochs", "batch")
-        check_numbers(self, dict.fromkeys(least, 1) | {"words": 2})
+        self.check_numbers(dict.fromkeys(least, 1) | {"words": 2})
 
-    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
-        """Read the text and fit the vectors, from the beginning or from a checkpoint."""
-        sentences = self.samples(within(progress, 0, 20))
-        fitted = self.fit(sentences, progress=progress, checkpoint=checkpoint)
-        return self.joined(sentences, fitted)
+    @property
+    def files(self) -> tuple[LanguageText, ...]:
+        """The files of text."""
+        return self.texts
 
     def samples(self, progress: Progress) -> Sentences:
         """Read the text."""
         return running(self.texts, self.words, self.min_count, progress)
 
-    def fit(
-        self, sentences: Sentences, *, progress: Progress, checkpoint: Path | None = None
-    ) -> dict[str, Array]:
-        """Fit the vectors; `joined` makes the space of what this returns."""
-        anchors, before, after = neighbours(sentences)
-        if not len(anchors):
-            names = ", ".join(Path(file.path).name for file in self.texts)
-            raise InputError(f"{names}: no two sentences with known words follow each other.")
-        rng = np.random.default_rng(self.seed)
-        first = rng.standard_normal((len(sentences.counts), self.dim), dtype=np.float32)
-        descent = Descent({"words": first / np.float32(np.sqrt(self.dim))}, self.rate)
-        torch = descent.torch
-        words = Words(descent, sentences)
-        filled = descent.put(np.flatnonzero(sentences.lengths))
-        around = descent.put(np.stack([anchors, before, after]))
+    def descent(self, sentences: Sentences) -> Descent:
+        """Return vectors about 1 long, and the steps over sentences that have neighbours."""
+        around = np.stack(neighbours(sentences))
+        if not around.size:
+            raise InputError(
+                f"{self.file_names}: no two sentences with known words follow each other."
+            )
+        return _Descent(self, sentences, around)
 
-        def step(batch: Ints, generator: Tensor) -> Tensor:
-            some = around[:, descent.put(batch)]
-            n = len(batch)
-            shape = (self.negatives, n)
-            drawn = torch.randint(len(filled), shape, generator=generator, device=descent.device)
-            numbers = torch.cat([some, filled[drawn]])
-            there = numbers >= 0
-            # What is not there is the sentence itself: any vector, which the loss does not see.
-            numbers = torch.where(there, numbers, numbers[:1])
-            places, owner, lengths = words.of(numbers.reshape(-1))
-
-            def found(rows: dict[str, Tensor], at: dict[str, Tensor]) -> Tensor:
-                total = sums(torch, rows["words"][at["words"]], owner, numbers.numel())
-                means = total / lengths[:, None]
-                return loss(torch, means.reshape(*numbers.shape, -1), there[1:])
-
-            return descent.step({"words": words.ids[places]}, found)
-
-        state = state_of(checkpoint, self, _SETTINGS, sentences.digest())
-        tables = descent.run(
-            step, lambda rng: cut(rng.permutation(len(anchors)), self.batch),
-            epochs=self.epochs, minutes=self.minutes, seed=self.seed,
-            progress=progress, checkpoint=state,
-        )  # fmt: skip
-        return coded(tables["words"], self.precision)
-
-    def joined(self, sentences: Sentences, fitted: dict[str, Array]) -> WordSpace:
+    def joined(self, sentences: Sentences, fitted: Mapping[str, Array]) -> WordSpace:
         """Return the space of fitted vectors."""
-        files = ", ".join(Path(file.path).name for file in self.texts)
-        return WordSpace.from_words(
-            self.name, sentences.words, fitted["vectors"], scale=fitted.get("scale"),
-            source=f"Siamese-CBOW on {files}",
-            licence=self.licence or f"terms of its material: {files}",
-        )  # fmt: skip
+        return self.space(sentences, fitted, self.licence)
 
 
-_SETTINGS = ("dim", "negatives", "epochs", "batch", "rate", "precision", "seed")
+class _Descent(Descent):
+    def __init__(self, how: SiameseCbow, sentences: Sentences, around: Ints) -> None:
+        """Take the sentences that have neighbours, and those before and after them, (3, n)."""
+        first = how.first_rows(len(sentences.counts)) / np.float32(np.sqrt(how.dim))
+        super().__init__({"words": first}, sentences, how.rate)
+        self.how = how
+        self.around = self.put(around)
+        self.filled = self.put(np.flatnonzero(sentences.lengths))
+
+    def batches(self, rng: np.random.Generator) -> list[Ints]:
+        return cut(rng.permutation(self.around.shape[1]), self.how.batch)
+
+    def step(self, batch: Ints, generator: Tensor) -> Tensor:
+        torch = self.torch
+        shape = self.how.negatives, len(batch)
+        drawn = torch.randint(len(self.filled), shape, generator=generator, device=self.device)
+        numbers = torch.cat([self.around[:, self.put(batch)], self.filled[drawn]])
+        there = numbers >= 0
+        # What is not there is the sentence itself: any vector, which the loss does not see.
+        numbers = torch.where(there, numbers, numbers[:1])
+        places, owner, lengths = self.words_of(numbers.reshape(-1))
+
+        def found(rows: dict[str, Tensor], at: dict[str, Tensor]) -> Tensor:
+            total = sums(torch, rows["words"][at["words"]], owner, numbers.numel())
+            means = total / lengths[:, None]
+            return loss(torch, means.reshape(*numbers.shape, -1), there[1:])
+
+        return self.move({"words": self.ids[places]}, found)
 
 
 def neighbours(sentences: Sentences) -> tuple[Ints, Ints, Ints]:

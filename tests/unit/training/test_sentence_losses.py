@@ -251,6 +251,14 @@ def test_one_word_sentences_leave_nothing_to_predict_from(torch, tmp_path):
         SiameseCbow("toy", texts, min_count=1).train(progress=quiet)
 
 
+def test_a_single_pair_of_two_languages_has_no_other_to_be_told_from(torch, tmp_path):
+    for lang in ("de", "fr"):
+        (tmp_path / f"{lang}.tsv").write_text("a dog\tein hund\n")
+    pairs = tuple(PairFile(str(tmp_path / f"{lang}.tsv"), "en", lang) for lang in ("de", "fr"))
+    with pytest.raises(InputError, match=r"de\.tsv, fr\.tsv: no two pairs of the same two"):
+        CvmAdd("toy", pairs, min_count=1).train(progress=quiet)
+
+
 def test_neighbours_end_with_the_text(tmp_path):
     (tmp_path / "text.txt").write_text("A dog. A cat. A dog.\nA cat.\nA dog. A cat.\n")
     texts = [LanguageText(str(tmp_path / "text.txt"), lang="en")]
