@@ -1,10 +1,5 @@
 """InferSent: its rows against a loop in NumPy, its training, and what it refuses."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,7 +11,7 @@ from pmeans.baselines.infersent import InferSent
 from pmeans.building.baseline_file import read_build
 from pmeans.errors import ConfigError, FormatError, InputError, LanguageError, PmeansError
 from pmeans.training import read_baseline
-from pmeans.training.infersent_fit import TrainInferSent, _batches
+from pmeans.training.infersent_fit import _batches
 
 pytestmark = pytest.mark.integrations
 pytest.importorskip("torch", reason="pip install 'pmeans[train]'")
@@ -279,21 +274,3 @@ def test_a_rate_that_diverges_is_refused(tmp_path):
     trainer = read_baseline(written(tmp_path, PAIRS + "\nrate = 1e38"))
     with pytest.raises(InputError, match="take a lower rate"):
         trainer.train(progress=silent)
-
-
-def test_weights_fitted_elsewhere_are_those_fitted_here(tmp_path):
-    path = written(tmp_path, PAIRS)
-    program = Path(__file__).parents[2] / "studies" / "infersent_elsewhere.py"
-    steps = [["samples", "S"], ["fit", "S", "fitted"], ["join", "fitted", "made"]]
-    for what, *files in steps:
-        given = [sys.executable, program, what, path, *(tmp_path / each for each in files)]
-        subprocess.run(given, check=True, capture_output=True)
-    trainer = read_baseline(path)
-    assert isinstance(trainer, TrainInferSent)
-    made, here = pmeans.load(tmp_path / "made"), trainer.train(progress=silent)
-    assert made.fingerprint() == here.fingerprint()
-    report = json.loads((tmp_path / "fitted" / "report.json").read_text())
-    assert report["weights"] == checksum(here.arrays())
-    (tmp_path / "fitted" / "report.json").write_text(json.dumps(report | {"weights": "0"}))
-    with pytest.raises(subprocess.CalledProcessError):
-        subprocess.run(given, check=True, capture_output=True)

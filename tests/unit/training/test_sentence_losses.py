@@ -11,7 +11,7 @@ from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
 from pmeans.training.cvm_add import CvmAdd
 from pmeans.training.sent2vec_fit import TrainSent2Vec
-from pmeans.training.sentence_ids import Sentences, running
+from pmeans.training.sentence_ids import running
 from pmeans.training.siamese_cbow import SiameseCbow
 
 pytestmark = pytest.mark.integrations
@@ -232,14 +232,6 @@ def test_no_epoch_is_begun_after_the_time_is_up(torch, text):
     trainer = SiameseCbow("toy", text, dim=4, epochs=9, batch=256, min_count=1, minutes=1e-9)
     trainer.train(progress=lambda share, words: seen.append((share, words)))
     assert seen[-1] == (1.0, "the time is up after 1 epochs")
-
-
-def test_what_is_fitted_elsewhere_is_joined_to_the_same(torch, text, tmp_path):
-    trainer = TrainSent2Vec(text, "toy", dim=4, epochs=1, batch=256, min_count=1)
-    trainer.samples(quiet).save(tmp_path / "samples")
-    sentences = Sentences.load(tmp_path / "samples")
-    made = trainer.joined(sentences, trainer.fit(sentences, progress=quiet))
-    assert made.fingerprint() == trainer.train(progress=quiet).fingerprint()
 
 
 def test_one_word_sentences_leave_nothing_to_predict_from(torch, tmp_path):
