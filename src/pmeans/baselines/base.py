@@ -214,10 +214,13 @@ def word_mean(space: WordSpace, name: str, tokenizer: Tokenizer = "words") -> Po
     return PowerMeanEncoder(recipe, {space.name: dataclasses.replace(space, subwords=None)})
 
 
-def array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...]) -> Array:
+def array(
+    arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...], kinds: str = "f"
+) -> Array:
     """Return an array of finite numbers; None in the shape stands for any length.
 
-    One that is missing, of another shape, or not finite is an error.
+    One that is missing, of another shape, not finite, or of a type that is none of NumPy's
+    ``kinds``, is an error.
     """
     found = arrays.get(name)
     if found is None:
@@ -228,6 +231,8 @@ def array(arrays: Mapping[str, Array], name: str, shape: tuple[int | None, ...])
     if not fits:
         expected = ", ".join("any" if n is None else str(n) for n in shape)
         raise FormatError(f"the array {name!r} is {found.shape}, expected ({expected}).")
+    if found.dtype.kind not in kinds:
+        raise FormatError(f"the array {name!r} is of {found.dtype}, which it cannot be.")
     if found.dtype.kind == "f" and not np.isfinite(found).all():
         raise FormatError(f"the array {name!r} holds NaN or infinity.")
     return found

@@ -67,7 +67,7 @@ class InferSent(MeanBaseline):
             name: For result rows and tables.
             words: What `pmeans.baselines.base.word_mean` makes of a space.
             weights: ``input`` (2, 4 * hidden, dim_words), ``state`` (2, 4 * hidden, hidden) and
-                ``bias`` (2, 4 * hidden), forwards and backwards, float16 or float32.
+                ``bias`` (2, 4 * hidden), forwards and backwards; stored in float16.
             trained: How they came about: numbers, strings and lists. They reach no row.
         """
         super().__init__(name, words)
@@ -137,16 +137,8 @@ class InferSent(MeanBaseline):
         n_words, hidden = self.space.dim, self.dim // 2
         lstm = torch.nn.LSTM(n_words, hidden, bidirectional=True, device="meta")
         lstm = lstm.to_empty(device="cuda" if torch.cuda.is_available() else "cpu")
-        with torch.no_grad():
-            for direction, ending in enumerate(("", "_reverse")):
-                for name, key in (
-                    ("weight_ih", "input"),
-                    ("weight_hh", "state"),
-                    ("bias_ih", "bias"),
-                ):
-                    values = self._weights[key][direction].astype(np.float32)
-                    getattr(lstm, f"{name}_l0{ending}").copy_(torch.from_numpy(values))
-                getattr(lstm, f"bias_hh_l0{ending}").zero_()
+        weights = lstm_weights(self._weights)
+        lstm.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
         return lstm
 
 
@@ -161,6 +153,32 @@ def word_ids(
     space.check_whole()
     table = replace(space.table(lang), phrases=None), space.case, -1
     return kernels.lookup(texts, [table], splitting(tokenizer, lang), n_threads)[0]
+
+
+_NAMES = {"input": "weight_ih", "state": "weight_hh", "bias": "bias_ih"}
+_DIRECTIONS = ("", "_reverse")
+
+
+def stored_weights(parameters: Mapping[str, Array]) -> dict[str, Array]:
+    """Return torch's parameters of an LSTM as they are stored, float16; its two biases are one."""
+    found = {}
+    for key, name in _NAMES.items():
+        both = [parameters[f"{name}_l0{ending}"] for ending in _DIRECTIONS]
+        if key == "bias":
+            hidden = (parameters[f"bias_hh_l0{ending}"] for ending in _DIRECTIONS)
+            both = [one + other for one, other in zip(both, hidden, strict=True)]
+        found[key] = np.stack(both).astype(np.float16)
+    return found
+
+
+def lstm_weights(stored: Mapping[str, Array]) -> dict[str, Floats]:
+    """Return stored weights as torch's parameters of an LSTM, float32."""
+    found: dict[str, Floats] = {}
+    for direction, ending in enumerate(_DIRECTIONS):
+        for key, name in _NAMES.items():
+            found[f"{name}_l0{ending}"] = stored[key][direction].astype(np.float32)
+        found[f"bias_hh_l0{ending}"] = np.zeros_like(found[f"bias_ih_l0{ending}"])
+    return found
 
 
 def packed(begins: Ints, lengths: Ints) -> tuple[Ints, Any]:
@@ -206,9 +224,8 @@ def _checked(weights: Mapping[str, Array], dim: int) -> dict[str, Array]:
         "state": array(weights, "state", (2, 4 * hidden, hidden)),
         "bias": array(weights, "bias", (2, 4 * hidden)),
     }
-    for name, each in found.items():
-        if each.dtype not in (np.float16, np.float32) or not each.size:
-            raise FormatError(f"the array {name!r} is {each.shape} {each.dtype}, and not numbers.")
+    if not state.size:
+        raise FormatError("the array 'state' is empty.")
     return found
 
 

@@ -108,19 +108,21 @@ def hashed(first: Ints, second: Ints, n_buckets: int) -> Ints:
 
 
 def _checked(bigrams: Mapping[str, Array], space: WordSpace) -> dict[str, Array]:
-    vectors = array(bigrams, "vectors", (None, space.dim))
+    vectors = array(bigrams, "vectors", (None, space.dim), "fi")
     n = len(vectors)
     found = {"vectors": vectors}
     if vectors.dtype == np.int8:
         found["scale"] = array(bigrams, "scale", (n,))
     elif vectors.dtype not in (np.float16, np.float32):
-        raise FormatError(f"the array 'vectors' is {vectors.dtype}, and not of numbers.")
+        raise FormatError(
+            f"the array 'vectors' is of {vectors.dtype}; take float32, float16 or int8."
+        )
     if "numbers" in bigrams:
-        found["numbers"] = array(bigrams, "numbers", (len(space),))
+        found["numbers"] = array(bigrams, "numbers", (len(space),), "i")
         if not n or found["numbers"].min(initial=0) < 0:
             raise FormatError("hashed bigrams need vectors, and numbers of words from 0 on.")
         return found
-    keys = found["keys"] = array(bigrams, "keys", (n,))
+    keys = found["keys"] = array(bigrams, "keys", (n,), "i")
     if n and not (keys[0] >= 0 and keys[-1] < len(space) ** 2 and (np.diff(keys) > 0).all()):
         raise FormatError("the array 'keys' must ascend, and number pairs of words.")
     return found

@@ -64,12 +64,13 @@ class Sif(MeanBaseline):
         if removed is not None:
             array({"removed": removed}, "removed", (None, self.dim))
         self.frequencies = np.ascontiguousarray(frequencies, dtype=np.float32)
-        if self.frequencies.shape != (len(self.space),) or not (self.frequencies >= 0).all():
+        in_range = (self.frequencies >= 0) & (self.frequencies < np.inf)
+        if in_range.shape != (len(self.space),) or not in_range.all():
             raise InputError(
                 f"frequencies {self.frequencies.shape} for the {len(self.space):,} words of "
                 f"{self.space.name!r}: one of at least 0 for each is needed."
             )
-        if not a > 0:
+        if not 0 < a < np.inf:
             raise InputError(f"a must be above 0, not {a}.")
 
     @property
@@ -171,7 +172,7 @@ class Usif(Sif):
         """Do as `Sif`, with the average length of a sentence in place of a; `fit` finds it."""
         super().__init__(name, encoder, frequencies, removed=removed)
         self.length = length
-        if not length > 0:
+        if not 0 < length < np.inf:
             raise InputError(f"the average length of a sentence must be above 0, not {length}.")
 
     def weights(self) -> Floats:
@@ -196,7 +197,7 @@ class Usif(Sif):
         texts = list(sentences)
         tokens = self.encoder.coverage(texts, lang=self.language(lang)).tokens
         measured = self._replace(length=float(tokens[tokens > 0].mean())) if tokens.any() else self
-        return super(Usif, measured).fit(texts, lang=lang)
+        return Sif.fit(measured, texts, lang=lang)
 
     def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:
         both, coverage = self._joined.encode_covered(texts, lang=lang, n_threads=n_threads)

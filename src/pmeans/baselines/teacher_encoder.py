@@ -90,6 +90,8 @@ class TeacherEncoder(Baseline):
         languages: Any = parts.setting("languages", list)
         if pooling not in get_args(Pooling):
             raise FormatError(f"the setting 'pooling' is {pooling!r}.")
+        if not all(isinstance(lang, str) for lang in languages):
+            raise FormatError(f"the setting 'languages' is {languages!r}, where codes belong.")
         how = cast(Pooling, pooling)
         files = model_files(Path(path))
         if not files or model_digest(files, how, tokens) != digest:

@@ -86,7 +86,7 @@ class Tfidf(Baseline):
         if not parts.arrays:
             return cls(name, dim, how)
         try:
-            words = array(parts.arrays, "words", (None,)).tobytes().decode().split("\n")[:-1]
+            words = array(parts.arrays, "words", (None,), "u").tobytes().decode().split("\n")[:-1]
         except UnicodeDecodeError as error:
             raise FormatError(f"the array 'words' is damaged: {error}.") from error
         if len(set(words)) < len(words) or len(words) > dim:

@@ -105,27 +105,25 @@ class Shelf:
         same = replace(row, name="", set="available", published=None, settings=UNCHANGED)
         if same in self._baselines:
             return self._baselines[same]
-        encoder = self._model(row) if row.model else self._fitted(row) or self._joined(row)
+        encoder = self._model(row) if row.model else self._joined(row)
         if isinstance(encoder, Baseline):
             self._baselines[same] = encoder
         return encoder
 
-    def _fitted(self, row: EncoderRow) -> Baseline | None:
-        """Make the baseline that is to be fitted on training rows, if the row is one."""
-        if row.baseline is None:
-            return None
+    def _joined(self, row: EncoderRow) -> AnyEncoder:
+        """Join the spaces of a row, into the baseline that is to be fitted if it is one."""
         if row.baseline == "tfidf":
             return Tfidf(row.name, tokenizer=row.tokenizer)
-        encoder = self._joined(row)
-        (space,) = encoder.spaces.values()
-        kind = Usif if row.baseline == "usif" else Sif
-        return kind(row.name, encoder, row_frequencies(space))
-
-    def _joined(self, row: EncoderRow) -> PowerMeanEncoder:
         recipe = Recipe(row.parts, row.name, row.tokenizer, row.root, row.znorm)
         for name in {part.space for part in row.parts} - self._spaces.keys():
             self._spaces[name] = find_space(name)
-        return PowerMeanEncoder(recipe, {p.space: self._spaces[p.space] for p in row.parts})
+        spaces = {part.space: self._spaces[part.space] for part in row.parts}
+        encoder = PowerMeanEncoder(recipe, spaces)
+        if row.baseline is None:
+            return encoder
+        (space,) = spaces.values()
+        kind = Usif if row.baseline == "usif" else Sif
+        return kind(row.name, encoder, row_frequencies(space))
 
     def _model(self, row: EncoderRow) -> AnyEncoder:
         made = models.load(row.model)

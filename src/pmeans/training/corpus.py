@@ -100,7 +100,7 @@ class TextFile(FromFiles):
 
         Where lines are wrapped, no border of a sentence is known: each gets `longest` words.
         """
-        lines = (line.rpartition("\t")[2] for line in islice(read_lines(self.path), limit))
+        lines = text_lines(self.path, limit)
         sentences: Iterator[list[str]] = filter(None, (words(line, lang) for line in lines))
         if self.wrapped:
             running = chain.from_iterable(sentences)
@@ -109,6 +109,11 @@ class TextFile(FromFiles):
         if first is None:
             raise InputError(f"{self.path}: no words.")
         yield from chain([first], sentences)
+
+
+def text_lines(path: str, limit: int | None) -> Iterator[str]:
+    """Yield the first `limit` lines of a text; of a line with tabs, its last column."""
+    return (line.rpartition("\t")[2] for line in islice(read_lines(path), limit))
 
 
 def read_pairs(path: str | Path) -> list[Pair]:

@@ -17,6 +17,7 @@ The result is a word space. Its encoder is the sum over it, `pmeans.baselines.su
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,14 +27,14 @@ import numpy as np
 
 from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sums import SumEncoder
-from pmeans.errors import InputError
+from pmeans.errors import ConfigError, InputError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision
 from pmeans.training.corpus import PairFile
 from pmeans.training.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
 from pmeans.training.sentence_ids import Sentences, paired
-from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer
+from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer, check_numbers
 from pmeans.types import Array, Ints, Progress, Tokenizer
 
 
@@ -83,9 +84,9 @@ class CvmAdd(SentenceTrainer[WordSpace], Trainer):
 
     def __post_init__(self) -> None:
         least = dict.fromkeys(("dim", "min_count", "noise", "epochs"), 1)
-        self.check_numbers(least | {"words": 2, "batch": 2, "penalty": 0})
-        if self.margin is not None and not self.margin > 0:
-            raise InputError(f"margin must be above 0, not {self.margin}.")
+        check_numbers(self, least | {"words": 2, "batch": 2, "penalty": 0})
+        if self.margin is not None and not 0 < self.margin < math.inf:
+            raise ConfigError(f"margin must be above 0, not {self.margin}.")
 
     @property
     def files(self) -> tuple[PairFile, ...]:

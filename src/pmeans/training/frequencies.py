@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,16 +44,21 @@ class Counted(FromFiles):
         found: dict[str, float] = {}
         for number, line in enumerate(read_lines(str(self.table)), 1):
             word, _, count = line.strip().replace("\t", " ").rpartition(" ")
-            try:
-                found[word.strip()] = found.get(word.strip(), 0) + float(count)
-                if not 0 <= float(count) < np.inf:
-                    raise ValueError
-            except ValueError:
+            word, times = word.strip(), _number(count)
+            if not word or not 0 <= times < math.inf:
                 raise FormatError(
                     f"{self.table}, line {number:,}: expected a word and its count, not "
                     f"{line[:40]!r}."
-                ) from None
+                )
+            found[word] = found.get(word, 0) + times
         return found
+
+
+def _number(spelled: str) -> float:
+    try:
+        return float(spelled)
+    except ValueError:
+        return math.nan
 
 
 def row_frequencies(

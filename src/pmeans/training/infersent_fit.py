@@ -31,14 +31,20 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pmeans.baselines.base import checksum, word_mean
-from pmeans.baselines.infersent import InferSent, max_pooled, packed
+from pmeans.baselines.infersent import (
+    InferSent,
+    lstm_weights,
+    max_pooled,
+    packed,
+    stored_weights,
+)
 from pmeans.errors import ConfigError, InputError
 from pmeans.files import optional
 from pmeans.spaces.edit import quantise
@@ -52,10 +58,18 @@ from pmeans.training.pair_samples import (
     PORTIONS,
     Gatherer,
     Samples,
+    accuracies,
     detection,
-    told_apart,
 )
-from pmeans.training.trainer import BaselineTrainer, Checkpoint, SpaceRef, digest, within
+from pmeans.training.trainer import (
+    BaselineTrainer,
+    Checkpoint,
+    SpaceRef,
+    TimeLimit,
+    check_numbers,
+    digest,
+    within,
+)
 from pmeans.types import Array, Ints, Progress
 
 DECAY, SHRINK, SLOWEST = 0.99, 5.0, 1e-5
@@ -82,7 +96,7 @@ class TrainInferSent(BaselineTrainer):
         precision: How the space's vectors are stored with the encoder, and read while it is
             trained; None as they are.
         minutes: After the first epoch, none is begun that is likely to end later; None has no
-            limit. What ends so depends on the machine.
+            limit.
         seed: Of everything random.
     """
 
@@ -102,15 +116,7 @@ class TrainInferSent(BaselineTrainer):
     def __post_init__(self) -> None:
         if not self.pairs and not self.nli:
             raise ConfigError(f"infersent {self.name!r}: name files under pairs, nli, or both.")
-        for key in ("hidden", "layer", "epochs", "batch"):
-            if getattr(self, key) < 1:
-                raise ConfigError(f"{key} must be at least 1, not {getattr(self, key)}.")
-        if not 0 < self.rate < math.inf:
-            raise ConfigError(f"rate must be above 0, not {self.rate}.")
-        if self.minutes is not None and not self.minutes > 0:
-            raise ConfigError(f"minutes must be above 0, not {self.minutes}.")
-        if not 0 <= self.seed < 2**63:
-            raise ConfigError(f"the seed must be a whole number from 0 on, not {self.seed}.")
+        check_numbers(self, dict.fromkeys(("hidden", "layer", "epochs", "batch"), 1))
         langs = [file.lang for file in self.nli]
         for lang in langs:
             if langs.count(lang) > 1:
@@ -135,28 +141,25 @@ class TrainInferSent(BaselineTrainer):
     def samples(self, progress: Progress) -> Samples:
         """Read the files, and look all words up."""
         space = self._words()
-        for lang in [*(f.lang for f in self.nli), *(f.first for f in self.pairs)]:
+        langs = [lang for file in self.pairs for lang in (file.first, file.second)]
+        for lang in [file.lang for file in self.nli] + langs:
             space.table(lang)  # before any time is spent
-        for file in self.pairs:
-            space.table(file.second)
         gathered = Gatherer((LABELS if self.nli else ()) + (DETECTED if self.pairs else ()))
         for file in self.pairs:
             progress(0.0, f"reading {Path(file.path).name}")
             read = file.read(self.seed)
-            for portion in PORTIONS:
-                langs = file.first, file.second
-                rng = np.random.default_rng([self.seed, PORTIONS.index(portion)])
+            name, sides = f"td {file.first}-{file.second}", (file.first, file.second)
+            for number, portion in enumerate(PORTIONS):
                 if not read[portion]:
                     raise InputError(f"{file.path}: too few pairs to hold any out for {portion}.")
-                gathered.add(
-                    f"td {'-'.join(langs)}", portion, langs, *detection(read[portion], rng)
-                )
+                rng = np.random.default_rng([self.seed, number])
+                gathered.add(name, portion, sides, *detection(read[portion], rng))
         for portion in PORTIONS if self.nli else ():
             progress(0.5, f"reading inference, {portion}")
             for one, other, found in combinations(self.nli, portion):
-                sides = [(each.first, each.second) for each in found]
+                pairs = [(each.first, each.second) for each in found]
                 labels = [LABELS[each.label] for each in found]
-                gathered.add(f"nli {one}-{other}", portion, (one, other), sides, labels)
+                gathered.add(f"nli {one}-{other}", portion, (one, other), pairs, labels)
         return gathered.samples(space)
 
     def fit(
@@ -166,70 +169,63 @@ class TrainInferSent(BaselineTrainer):
 
         Samples made elsewhere do as well: neither the text nor the space is needed here.
         """
-        torch = optional("torch", "train", "InferSent")
         began = time.monotonic()
         fitting = _Fitting(self, samples)
         state = Checkpoint(checkpoint, (self._identity(), digest(*samples.arrays().values())))
-        best = fitting.parameters()
-        at: dict[str, Any] = {
-            "epoch": 0,
-            "rate": self.rate,
-            "dev": 0.0,
-            "best_epoch": 0,
-            "seconds": 0.0,
-        }
+        best, at = fitting.parameters(), _Reached(rate=self.rate)
         if kept := state.load():
-            arrays, at = kept
-            fitting.take({key[4:]: each for key, each in arrays.items() if key.startswith("now.")})
-            best = {key[5:]: each for key, each in arrays.items() if key.startswith("best.")}
-        first, longest = at["seconds"], 0.0
-        train, dev, test = (samples.of(portion) for portion in PORTIONS)
-        while at["epoch"] < self.epochs and at["rate"] >= SLOWEST:
-            done = time.monotonic() - began
-            if self.minutes is not None and longest and done + longest > 60 * self.minutes:
-                break
-            at["epoch"] += 1
-            at["rate"] *= DECAY if at["epoch"] > 1 else 1.0
+            arrays, values = kept
+            at = _Reached(**values)
+            fitting.take(_without("now.", arrays))
+            best = _without("best.", arrays)
+        before, train, dev = at.seconds, samples.of("train"), samples.of("dev")
+        time_limit = TimeLimit(self.minutes)
+        while at.epoch < self.epochs and at.rate >= SLOWEST and not time_limit.is_up():
+            at.epoch += 1
+            at.rate *= DECAY if at.epoch > 1 else 1.0
             # A generator of its own for each epoch: what was interrupted goes on alike.
-            rng = np.random.default_rng([self.seed, at["epoch"]])
-            part = within(progress, at["epoch"], self.epochs + 2)
-            loss = fitting.epoch(train, at["rate"], rng, f"epoch {at['epoch']}", part)
+            rng = np.random.default_rng([self.seed, at.epoch])
+            part = within(progress, at.epoch, self.epochs + 2)
+            loss = fitting.epoch(train, at.rate, rng, f"epoch {at.epoch}", part)
             accuracy = float(fitting.right(dev).mean())
-            told = (
-                f"epoch {at['epoch']}: rate {at['rate']:.2g}, loss {loss:.4f}, dev {accuracy:.4f}"
-            )
-            if accuracy > at["dev"]:
-                at["dev"], at["best_epoch"], best = accuracy, at["epoch"], fitting.parameters()
+            told = f"epoch {at.epoch}: rate {at.rate:.2g}, loss {loss:.4f}, dev {accuracy:.4f}"
+            if accuracy > at.dev:
+                at.dev, at.best_epoch, best = accuracy, at.epoch, fitting.parameters()
             else:
-                at["rate"] /= SHRINK
-            longest = max(longest, time.monotonic() - began - done)
-            at["seconds"] = first + time.monotonic() - began
-            part(1.0, f"{told}, {at['seconds']:.0f} s")
+                at.rate /= SHRINK
+            at.seconds = before + time.monotonic() - began
+            part(1.0, f"{told}, {at.seconds:.0f} s")
             now = {f"now.{key}": each for key, each in fitting.parameters().items()}
-            state.save(now | {f"best.{key}": each for key, each in best.items()}, at)
-        weights = _stored(best)
-        fitting.take(best | _unstored(weights))
+            state.save(now | {f"best.{key}": each for key, each in best.items()}, asdict(at))
+        weights = stored_weights(_without("lstm.", best))
+        fitting.take(best | {f"lstm.{key}": each for key, each in lstm_weights(weights).items()})
+        report = self._report(fitting, at) | {"weights": checksum(weights)}
+        shown = ", ".join(report["test_accuracies"])
+        told = f"test {report['test_accuracy']:.4f} of {report['test_samples']:,} ({shown})"
+        progress(1.0, told)
+        return weights, report
+
+    def _report(self, fitting: _Fitting, at: _Reached) -> dict[str, Any]:
+        """Measure on ``test``, and tell how it went."""
+        samples = fitting.samples
+        test = samples.of("test")
         right = fitting.right(test)
-        told_test = told_apart(samples, right, test)
-        report = {
+        each = accuracies(samples, right, test)
+        return {
             "task": self.task,
             "classes": list(samples.classes),
-            "samples": len(train),
+            "samples": len(samples.of("train")),
             "test_samples": len(test),
-            "epochs": at["epoch"],
-            "best_epoch": at["best_epoch"],
+            "epochs": at.epoch,
+            "best_epoch": at.best_epoch,
             "batch": self.batch,
-            "dev_accuracy": at["dev"],
+            "dev_accuracy": at.dev,
             "test_accuracy": float(right.mean()),
-            "test_accuracies": [f"{name} {value:.4f}" for name, value in told_test.items()],
-            "seconds": round(at["seconds"], 1),
+            "test_accuracies": [f"{name} {value:.4f}" for name, value in each.items()],
+            "seconds": round(at.seconds, 1),
             "device": fitting.device_name,
-            "torch": str(torch.__version__),
-            "weights": checksum(weights),
+            "torch": str(fitting.torch.__version__),
         }
-        shown = ", ".join(report["test_accuracies"])
-        progress(1.0, f"test {report['test_accuracy']:.4f} of {len(test):,} ({shown})")
-        return weights, report
 
     def encoder(self, weights: Mapping[str, Array], told: Mapping[str, Any]) -> InferSent:
         """Join weights with the words of the space."""
@@ -242,6 +238,24 @@ class TrainInferSent(BaselineTrainer):
     def _identity(self) -> tuple[object, ...]:
         """Return the settings that weights depend on; others may change when training goes on."""
         return self.hidden, self.layer, self.batch, self.rate, self.seed
+
+
+@dataclass
+class _Reached:
+    """How far a training has come; the state that goes with the weights of a checkpoint."""
+
+    rate: float
+    epoch: int = 0
+    dev: float = 0.0
+    best_epoch: int = 0
+    seconds: float = 0.0
+
+
+def _without(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the arrays whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)
+    }
 
 
 class _Fitting:
@@ -284,7 +298,7 @@ class _Fitting:
         step = torch.optim.SGD(weights, lr=rate)
         batches = list(_batches(self.longest[numbers], self.how.batch, rng))
         total = torch.zeros((), device=self.device)
-        with self._numbers():
+        with self._tf32():
             for i, some in enumerate(batches):
                 if i % 200 == 0:
                     progress(
@@ -308,7 +322,7 @@ class _Fitting:
         torch = self.torch
         found = np.empty(len(numbers), dtype=np.bool_)
         order = np.argsort(self.longest[numbers], kind="stable")
-        with torch.no_grad(), self._numbers():
+        with torch.no_grad(), self._tf32():
             for low in range(0, len(order), 4 * self.how.batch):
                 some = order[low : low + 4 * self.how.batch]
                 chosen = numbers[some]
@@ -316,7 +330,7 @@ class _Fitting:
                 found[some] = (best == self._labels(chosen)).cpu().numpy()
         return found
 
-    def _numbers(self) -> AbstractContextManager[None]:
+    def _tf32(self) -> AbstractContextManager[None]:
         """Let CUDA multiply in TF32 meanwhile."""
         flags: AbstractContextManager[None] = self.torch.backends.cudnn.flags(
             enabled=True, allow_tf32=True
@@ -351,29 +365,3 @@ def _batches(lengths: Ints, size: int, rng: np.random.Generator) -> Iterator[Int
         batches += (pool[at : at + size] for at in range(0, len(pool), size))
     for i in rng.permutation(len(batches)).tolist():
         yield batches[i]
-
-
-_STORED = {"input": "weight_ih", "state": "weight_hh", "bias": "bias_ih"}
-_DIRECTIONS = ("", "_reverse")
-
-
-def _stored(parameters: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the weights of the LSTM as they are stored, float16; torch's two biases are one."""
-    found = {}
-    for key, name in _STORED.items():
-        both = [parameters[f"lstm.{name}_l0{ending}"] for ending in _DIRECTIONS]
-        if key == "bias":
-            hidden = (parameters[f"lstm.bias_hh_l0{ending}"] for ending in _DIRECTIONS)
-            both = [one + other for one, other in zip(both, hidden, strict=True)]
-        found[key] = np.stack(both).astype(np.float16)
-    return found
-
-
-def _unstored(weights: Mapping[str, Array]) -> dict[str, Array]:
-    """Return stored weights as torch has them, float32."""
-    found: dict[str, Array] = {}
-    for direction, ending in enumerate(_DIRECTIONS):
-        for key, name in _STORED.items():
-            found[f"lstm.{name}_l0{ending}"] = weights[key][direction].astype(np.float32)
-        found[f"lstm.bias_hh_l0{ending}"] = np.zeros_like(found[f"lstm.bias_ih_l0{ending}"])
-    return found

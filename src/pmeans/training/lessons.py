@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 
 import numpy as np
 
 from pmeans.output import unit_rows
-from pmeans.rows import read_lines
 from pmeans.training.bag_means import averaging
 from pmeans.training.bags import Bags, Vocabulary
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.corpus import Pair, words
+from pmeans.training.corpus import Pair, text_lines, words
 from pmeans.training.lexicon import read_dictionary
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Floats, Ints
@@ -87,7 +86,7 @@ def text_sentences(text: LanguageText) -> Iterator[str]:
 
 def paragraphs(text: LanguageText) -> Iterator[list[str]]:
     """Yield the sentences of one line after the other; where lines are wrapped, of a paragraph."""
-    lines = (line.rpartition("\t")[2] for line in islice(read_lines(text.path), text.limit))
+    lines = text_lines(text.path, text.limit)
     if text.wrapped:  # an empty line ends a paragraph
         grouped = groupby(lines, key=lambda line: bool(line.strip()))
         lines = (" ".join(group) for filled, group in grouped if filled)

@@ -58,7 +58,8 @@ class NliFiles(FromFiles):
 
     def path(self, portion: Portion) -> str:
         """Return the file of a part."""
-        return {"train": self.train, "dev": self.dev, "test": self.test}[portion]
+        found: str = getattr(self, portion)
+        return found
 
 
 def read_nli(path: str | Path) -> list[Inference]:

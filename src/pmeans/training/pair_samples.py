@@ -10,7 +10,7 @@ with another is never taken for an unrelated one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, get_args
@@ -118,16 +118,15 @@ class Gatherer:
         """Add pairs of sentences and the names of their classes."""
         if name not in self.names:
             self.names.append(name)
-        first, second = (
-            [numbers.setdefault(pair[side], len(numbers)) for pair in pairs]
-            for side, lang in enumerate(langs)
-            for numbers in (self._numbers.setdefault(lang, {}),)
-        )
+        sides = []
+        for side, lang in enumerate(langs):
+            numbers = self._numbers.setdefault(lang, {})
+            sides.append([numbers.setdefault(pair[side], len(numbers)) for pair in pairs])
         where = [list(self._numbers).index(lang) for lang in langs]
         at = self.names.index(name), PORTIONS.index(portion)
         classes = [self.classes.index(label) for label in labels]
         fixed = np.tile([*where, *at], (len(pairs), 1))
-        self._rows.append(np.column_stack([first, second, classes, fixed]).astype(np.int64))
+        self._rows.append(np.column_stack([*sides, classes, fixed]).astype(np.int64))
 
     def samples(self, space: WordSpace, n_threads: int | None = None) -> Samples:
         """Look the words up; samples with a side without known words are left out."""
@@ -137,14 +136,15 @@ class Gatherer:
         ]
         starts = np.cumsum([0, *map(len, batches)])
         lengths = np.concatenate([np.diff(batch.offsets) for batch in batches])
-        rows = np.concatenate(self._rows)
-        first, second = rows[:, 0] + starts[rows[:, 3]], rows[:, 1] + starts[rows[:, 4]]
+        columns = np.concatenate(self._rows).T
+        first, second, labels, here, there, groups, portions = columns
+        first, second = first + starts[here], second + starts[there]
         known = (lengths[first] > 0) & (lengths[second] > 0)
         for portion in PORTIONS:
-            here = rows[:, 6] == PORTIONS.index(portion)
-            if not (known & here).any():
+            wanted = portions == PORTIONS.index(portion)
+            if not (known & wanted).any():
                 raise InputError(
-                    f"of {here.sum():,} pairs of sentences for {portion}, none has words that "
+                    f"of {wanted.sum():,} pairs of sentences for {portion}, none has words that "
                     f"{space.name!r} knows on both sides. Are the languages right?"
                 )
         used, ids = np.unique(np.concatenate([b.ids for b in batches]), return_inverse=True)
@@ -155,9 +155,9 @@ class Gatherer:
             offsets=np.concatenate([[0], np.cumsum(lengths)]),
             first=first[known],
             second=second[known],
-            labels=rows[known, 2],
-            groups=rows[known, 5],
-            portions=rows[known, 6],
+            labels=labels[known],
+            groups=groups[known],
+            portions=portions[known],
             names=tuple(self.names),
             classes=self.classes,
         )
@@ -198,7 +198,7 @@ def _related(one: Pair, other: Pair) -> bool:
     return one.first == other.first or one.second == other.second
 
 
-def told_apart(samples: Samples, right: Array, numbers: Ints) -> Mapping[str, float]:
+def accuracies(samples: Samples, right: Array, numbers: Ints) -> dict[str, float]:
     """Return the share of right answers in each group, by its name.
 
     Args:

@@ -30,7 +30,7 @@ from pmeans.tensors import Precision, quantised
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
 from pmeans.training.sentence_ids import Sentences
-from pmeans.training.trainer import Checkpoint, FromFiles, within
+from pmeans.training.trainer import Checkpoint, FromFiles, TimeLimit, within
 from pmeans.types import Array, Floats, Ints, Progress
 
 Tensor = Any
@@ -123,8 +123,7 @@ class Descent(abc.ABC):
     ) -> dict[str, Floats]:
         """Make all epochs, from the beginning or from a checkpoint, and return the tables.
 
-        After the first epoch, none is begun that is likely to end after ``minutes``; None has no
-        limit. What ends so depends on the machine. Each epoch has generators of its own.
+        `TimeLimit` says what ``minutes`` are. Each epoch has generators of its own.
         """
         epoch = 0
         if kept := checkpoint.load():
@@ -134,10 +133,10 @@ class Descent(abc.ABC):
                 self.squares[name] = self.put(arrays[f"squares.{name}"])
             epoch = at["epoch"]
         generator = self.torch.Generator(self.device)
-        start, longest = time.monotonic(), 0.0
+        time_limit = TimeLimit(minutes)
         while epoch < epochs:
             began = time.monotonic()
-            if minutes is not None and longest and began - start + longest > 60 * minutes:
+            if time_limit.is_up():
                 progress(1.0, f"the time is up after {epoch} epochs")
                 break
             rng = np.random.default_rng([seed, epoch])
@@ -152,7 +151,6 @@ class Descent(abc.ABC):
                     progress(share, told)
             epoch += 1
             checkpoint.save(self._state(), {"epoch": epoch})
-            longest = max(longest, time.monotonic() - began)
         return {name: self._back(each) for name, each in self.tables.items()}
 
     def _state(self) -> dict[str, Array]:
@@ -240,18 +238,6 @@ class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
     def file_names(self) -> str:
         """The names of the files, for people."""
         return ", ".join(Path(file.path).name for file in self.files)
-
-    def check_numbers(self, least: Mapping[str, int]) -> None:
-        """Refuse settings below their least value, and what can be no rate or seed."""
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise InputError(f"{name} must be at least {lowest}, not {getattr(self, name)}.")
-        if self.minutes is not None and not self.minutes > 0:
-            raise InputError(f"minutes must be above 0, not {self.minutes}.")
-        if not 0 < self.rate <= 100:
-            raise InputError(f"rate must lie between 0 and 100, not {self.rate}.")
-        if not 0 <= self.seed < 2**62:
-            raise InputError(f"the seed must be a whole number from 0 on, not {self.seed}.")
 
 
 def sums(torch: Any, rows: Tensor, owner: Tensor, n: int) -> Tensor:

@@ -22,13 +22,13 @@ import numpy as np
 
 from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sent2vec import Sent2Vec, kept
-from pmeans.errors import InputError
+from pmeans.errors import ConfigError, InputError
 from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
 from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.row_descent import Descent, SentenceTrainer, Tensor, coded, cut, sums
 from pmeans.training.sentence_ids import Sentences, running
-from pmeans.training.trainer import BaselineTrainer, FilePath
+from pmeans.training.trainer import BaselineTrainer, FilePath, check_numbers
 from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer
 
 
@@ -81,9 +81,9 @@ class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
 
     def __post_init__(self) -> None:
         least = dict.fromkeys(("dim", "min_count", "negatives", "epochs", "batch"), 1)
-        self.check_numbers(least | {"words": 2, "bigrams": 0, "dropout": 0})
+        check_numbers(self, least | {"words": 2, "bigrams": 0, "dropout": 0})
         if not 0 < self.subsample <= 1:
-            raise InputError(f"subsample must lie between 0 and 1, not {self.subsample}.")
+            raise ConfigError(f"subsample must lie between 0 and 1, not {self.subsample}.")
 
     @property
     def files(self) -> tuple[LanguageText, ...]:

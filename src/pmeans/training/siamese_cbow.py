@@ -24,7 +24,7 @@ from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
 from pmeans.training.sentence_ids import Sentences, running
-from pmeans.training.trainer import Trainer
+from pmeans.training.trainer import Trainer, check_numbers
 from pmeans.types import Array, Ints, Progress
 
 
@@ -70,7 +70,7 @@ class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
 
     def __post_init__(self) -> None:
         least = ("dim", "min_count", "negatives", "epochs", "batch")
-        self.check_numbers(dict.fromkeys(least, 1) | {"words": 2})
+        check_numbers(self, dict.fromkeys(least, 1) | {"words": 2})
 
     @property
     def files(self) -> tuple[LanguageText, ...]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sif import Sif, Usif
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError
-from pmeans.rows import read_lines
 from pmeans.spaces.library import find_space
+from pmeans.training.corpus import text_lines
 from pmeans.training.frequencies import Counted, row_frequencies
-from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef
+from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef, check_numbers
 from pmeans.types import Floats, Progress, Tokenizer
 
 
@@ -40,6 +40,9 @@ class TrainUsif(BaselineTrainer):
     tokenizer: Tokenizer = "words"
     limit: int | None = None
 
+    def __post_init__(self) -> None:
+        check_numbers(self, {"limit": 1})
+
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Sif:
         """Weigh the words and fit the rest; the checkpoint is not used."""
         space = find_space(self.space)
@@ -49,8 +52,7 @@ class TrainUsif(BaselineTrainer):
             row_frequencies(space, self.frequencies, self.tokenizer),
         )
         progress(0.5, f"sentences of {Path(self.text).name}")
-        lines = islice(read_lines(self.text), self.limit)
-        return made.fit((line.rpartition("\t")[2] for line in lines), lang=self.lang)
+        return made.fit(text_lines(self.text, self.limit), lang=self.lang)
 
     def _made(self, encoder: PowerMeanEncoder, frequencies: Floats) -> Sif:
         return Usif(self.name, encoder, frequencies)
@@ -67,7 +69,8 @@ class TrainSif(TrainUsif):
     a: float = field(default=1e-3, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.a > 0:
+        super().__post_init__()
+        if not 0 < self.a < math.inf:
             raise ConfigError(f"{self.name!r}: a must be above 0, not {self.a}.")
 
     def _made(self, encoder: PowerMeanEncoder, frequencies: Floats) -> Sif:

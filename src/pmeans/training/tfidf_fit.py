@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from pmeans.baselines.tfidf import COLUMNS, Tfidf
-from pmeans.rows import read_lines
-from pmeans.training.trainer import BaselineTrainer, FilePath
+from pmeans.training.corpus import text_lines
+from pmeans.training.trainer import BaselineTrainer, FilePath, check_numbers
 from pmeans.types import Progress, Tokenizer
 
 
@@ -32,8 +31,11 @@ class TrainTfidf(BaselineTrainer):
     tokenizer: Tokenizer = "words"
     limit: int | None = None
 
+    def __post_init__(self) -> None:
+        check_numbers(self, {"limit": 1})
+
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Tfidf:
         """Count the words; the checkpoint is not used."""
         progress(0.0, f"words of {Path(self.text).name}")
-        lines = (line.rpartition("\t")[2] for line in islice(read_lines(self.text), self.limit))
+        lines = text_lines(self.text, self.limit)
         return Tfidf(self.name, self.dim, self.tokenizer).fit(lines, lang=self.lang)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
@@ -13,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 import numpy as np
 
 from pmeans.baselines.base import Baseline
-from pmeans.errors import StorageError
+from pmeans.errors import ConfigError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Progress
@@ -72,6 +74,39 @@ def digest(*arrays: Array) -> str:
     for array in arrays:
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
+
+
+def check_numbers(trainer: object, least: Mapping[str, int]) -> None:
+    """Refuse settings below their least value, and what can be no rate, seed or time.
+
+    A setting that is None is not looked at, nor one that the trainer does not have.
+    """
+    for name, lowest in ({"seed": 0} | dict(least)).items():
+        value = getattr(trainer, name, None)
+        if value is not None and not lowest <= value < 2**62:
+            raise ConfigError(f"{name} must be at least {lowest}, not {value}.")
+    for name in ("rate", "minutes"):
+        value = getattr(trainer, name, None)
+        if value is not None and not 0 < value < math.inf:
+            raise ConfigError(f"{name} must be above 0, not {value}.")
+
+
+class TimeLimit:
+    """The time that a training has: after its first epoch, none is begun that may end later."""
+
+    def __init__(self, minutes: float | None) -> None:
+        """Begin to count; None has no limit. What ends by it depends on the machine."""
+        self._end = time.monotonic() + (math.inf if minutes is None else 60 * minutes)
+        self._lap: float | None = None
+        self._longest = 0.0
+
+    def is_up(self) -> bool:
+        """Whether an epoch as long as the longest would end too late; to be asked before each."""
+        now = time.monotonic()
+        if self._lap is not None:
+            self._longest = max(self._longest, now - self._lap)
+        self._lap = now
+        return self._longest > 0 and now + self._longest > self._end
 
 
 class Checkpoint:

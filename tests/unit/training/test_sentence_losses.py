@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pmeans
-from pmeans.errors import InputError, StorageError
+from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.output import unit_rows
 from pmeans.training import cvm_add, read_baseline, sent2vec_fit, siamese_cbow
 from pmeans.training.bivcd import LanguageText
@@ -264,7 +264,7 @@ def test_neighbours_end_with_the_text(tmp_path):
     ("cls", "settings", "message"),
     [
         (SiameseCbow, {"dim": 0}, "dim must be at least 1"),
-        (SiameseCbow, {"rate": 0.0}, "rate must lie"),
+        (SiameseCbow, {"rate": 0.0}, "rate must be above 0"),
         (SiameseCbow, {"seed": -1}, "seed"),
         (SiameseCbow, {"minutes": 0.0}, "minutes must be above 0"),
         (CvmAdd, {"batch": 1}, "batch must be at least 2"),
@@ -276,7 +276,7 @@ def test_neighbours_end_with_the_text(tmp_path):
 )
 def test_settings_that_cannot_be_are_refused(cls, settings, message):
     files = {"pairs": ()} if cls is CvmAdd else {"texts": ()}
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ConfigError, match=message):
         cls(name="toy", **files, **settings)
 
 
