@@ -17,8 +17,9 @@ stays an ordinary Python exception, so that it is never mistaken for a user's mi
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class PmeansError(Exception):
@@ -54,6 +55,17 @@ class StorageError(PmeansError, OSError):
 
 class SlowKernelsWarning(UserWarning):
     """The native core is not there, and NumPy does its work, correctly but slowly."""
+
+
+@contextlib.contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Begin what our errors say of values with a place, such as a file, if they do not yet."""
+    try:
+        yield
+    except (InputError, ConfigError, FormatError) as error:
+        if str(error).startswith(where):
+            raise
+        raise type(error)(f"{where}: {error}") from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

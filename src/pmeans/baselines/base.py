@@ -50,7 +50,10 @@ class Parts(NamedTuple):
             raise FormatError(
                 f"the setting {name!r} is {value!r}, where a {kind.__name__} belongs."
             )
-        return kind(value)
+        try:
+            return kind(value)
+        except OverflowError:
+            raise FormatError(f"the setting {name!r} is too large for a number.") from None
 
     def encoder(self) -> PowerMeanEncoder:
         """Return the inner encoder; one that is missing is an error."""

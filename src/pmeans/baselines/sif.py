@@ -70,8 +70,8 @@ class Sif(MeanBaseline):
                 f"frequencies {self.frequencies.shape} for the {len(self.space):,} words of "
                 f"{self.space.name!r}: one of at least 0 for each is needed."
             )
-        if not 0 < a < np.inf:
-            raise InputError(f"a must be above 0, not {a}.")
+        if not 1e-30 < a < 1e30:
+            raise InputError(f"a must be above 0, and a number for float32, not {a}.")
 
     @property
     def needs_fit(self) -> bool:
@@ -196,7 +196,9 @@ class Usif(Sif):
         """Find the average length, and what is taken out, in sentences of the training language."""
         texts = list(sentences)
         tokens = self.encoder.coverage(texts, lang=self.language(lang)).tokens
-        measured = self._replace(length=float(tokens[tokens > 0].mean())) if tokens.any() else self
+        if not tokens.any():
+            raise InputError(f"{self.kind} needs sentences with known words to be fitted on.")
+        measured = self._replace(length=float(tokens[tokens > 0].mean()))
         return Sif.fit(measured, texts, lang=lang)
 
     def _raw(self, texts: list[str], lang: str, n_threads: int | None) -> Floats:

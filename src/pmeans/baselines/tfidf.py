@@ -51,8 +51,8 @@ class Tfidf(Baseline):
             words: Of the first columns.
             idf: What they weigh, (n_words,).
         """
-        if dim < 1:
-            raise InputError(f"tfidf needs at least one column, not {dim}.")
+        if not 1 <= dim < 2**31:
+            raise InputError(f"tfidf needs at least one column and less than 2^31, not {dim}.")
         self.name, self.dim, self.tokenizer = name, dim, tokenizer
         self.words, self.idf = tuple(words), idf
         self._table = index.word_table(list(words), 0)
@@ -80,7 +80,7 @@ class Tfidf(Baseline):
             parts.setting("dim", int),
             parts.setting("tokenizer", str),
         )
-        if tokenizer not in get_args(Tokenizer) or dim < 1:
+        if tokenizer not in get_args(Tokenizer):
             raise FormatError(f"the settings {dict(parts.settings)!r} are not those of a tfidf.")
         how = cast(Tokenizer, tokenizer)
         if not parts.arrays:

@@ -33,9 +33,9 @@ class BaselineBuild:
 
         A training that was interrupted goes on: its state lies beside the folder.
         """
-        folder = Path(folder)
-        state = folder.with_name(f".{folder.name}.training")
+        folder = Path(folder).absolute()  # so that it has a name, also as "."
         with models.replacing(folder) as new, one_thread():
+            state = folder.with_name(f".{folder.name}.training")
             graph = graph or Graph()
             plan, spaces = graph.resolved(self.trainer)
             graph.make(spaces, progress=within(progress, 0, 2))

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from pmeans import config
-from pmeans.errors import ConfigError, did_you_mean
+from pmeans.errors import ConfigError, did_you_mean, naming
 from pmeans.spaces.library import data_home
 from pmeans.training.trainer import BaselineTrainer, Trainer
 
@@ -79,7 +79,8 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
     keys = [field.name for field in dataclasses.fields(cls)]
     found: dict[str, Trainer] = {}
     for variant in _variants(content, keys, str(path), {"data": str(data_home(data))}):
-        trainer: Trainer = config.build(cls, variant, str(path))
+        with naming(str(path)):
+            trainer: Trainer = config.build(cls, variant, str(path))
         if trainer.name in found:
             raise ConfigError(
                 f"{path}: makes two spaces named {trainer.name!r}; what differs belongs into the "
@@ -94,14 +95,20 @@ def read_baseline(path: str | Path, data: str | Path | None = None) -> BaselineT
     content = {"name": Path(path).stem} | config.read_toml(path)
     cls = _of_kind(content.pop("kind", None), BASELINES, path)
     content = filled(content, {"data": str(data_home(data))}, str(path))
-    trainer: BaselineTrainer = config.build(cls, content, str(path))
+    with naming(str(path)):
+        trainer: BaselineTrainer = config.build(cls, content, str(path))
     return trainer.beside(Path(path).resolve().parent)
 
 
 def _of_kind(kind: object, kinds: Mapping[str, tuple[str, str]], path: str | Path) -> type[Any]:
     if not isinstance(kind, str) or kind not in kinds:
-        near = did_you_mean(kind, kinds) if isinstance(kind, str) else ""
-        raise ConfigError(f"{path}: kind {kind!r} is none of {', '.join(kinds)}.{near}")
+        if isinstance(kind, str) and kind in BASELINES:
+            hint = " It makes an encoder: 'pmeans build' takes it."
+        elif isinstance(kind, str) and kind in KINDS:
+            hint = " It makes a word space: 'pmeans train' takes it."
+        else:
+            hint = did_you_mean(str(kind), kinds)
+        raise ConfigError(f"{path}: kind {kind!r} is none of {', '.join(kinds)}.{hint}")
     module, name = kinds[kind]
     found: type[Any] = getattr(importlib.import_module(f"pmeans.training.{module}"), name)
     return found

@@ -112,11 +112,12 @@ class CvmAdd(SentenceTrainer[WordSpace], Trainer):
 
 
 class _Descent(Descent):
+    how: CvmAdd
+
     def __init__(self, how: CvmAdd, sentences: Sentences, directions: list[Ints]) -> None:
         """Take the numbers of the pairs of each two languages."""
         first = how.first_rows(len(sentences.counts)) * np.float32(np.sqrt(0.1))
-        super().__init__({"words": first}, sentences, how.rate)
-        self.how = how
+        super().__init__(how, {"words": first}, sentences)
         self.margin = how.dim if how.margin is None else how.margin
         self.pairs = self.put(sentences.pairs).long()
         self.shares = self.put((how.penalty / 2 / _occurrences(sentences)).astype(np.float32))

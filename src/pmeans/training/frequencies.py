@@ -36,18 +36,23 @@ class Counted(FromFiles):
         if (self.text is None) == (self.table is None):
             raise ConfigError(f"frequencies of {self.lang!r}: name either a text or a table.")
 
+    @property
+    def path(self) -> str:
+        """The file that is named."""
+        return str(self.text or self.table)
+
     def counts(self, space: WordSpace, tokenizer: Tokenizer) -> Mapping[str, float]:
         """Return how often words occur."""
         if self.text is not None:
             how = splitting(tokenizer, self.lang)
-            return count_words(space, read_lines(self.text), self.lang, how)
+            return count_words(space, read_lines(self.path), self.lang, how)
         found: dict[str, float] = {}
-        for number, line in enumerate(read_lines(str(self.table)), 1):
+        for number, line in enumerate(read_lines(self.path), 1):
             word, _, count = line.strip().replace("\t", " ").rpartition(" ")
             word, times = word.strip(), _number(count)
             if not word or not 0 <= times < math.inf:
                 raise FormatError(
-                    f"{self.table}, line {number:,}: expected a word and its count, not "
+                    f"{self.path}, line {number:,}: expected a word and its count, not "
                     f"{line[:40]!r}."
                 )
             found[word] = found.get(word, 0) + times
@@ -78,12 +83,15 @@ def row_frequencies(
     for lang, table in space.tables.items():
         source = sources.get(lang)
         counts = source.counts(space, tokenizer) if source else _general(lang)
-        total = sum(counts.values())
-        if not total:
-            raise InputError(f"frequencies of {lang!r}: no words.")
         listed = ((word, counts.get(word)) for word in space.words(lang))
-        shares = [count or counts.get(word.lower(), 0.0) for word, count in listed]
-        found[table.start : table.start + len(table)] = np.array(shares) / total
+        known = [count or counts.get(word.lower(), 0.0) for word, count in listed]
+        if known and not any(known):
+            where = source.path if source else "wordfreq"
+            raise InputError(
+                f"frequencies of {lang!r}: {where} has no words that {space.name!r} knows. "
+                "Is it of this language, and spelled alike?"
+            )
+        found[table.start : table.start + len(table)] = np.array(known) / sum(counts.values())
     return found
 
 

@@ -45,7 +45,7 @@ from pmeans.baselines.infersent import (
     packed,
     stored_weights,
 )
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import ConfigError, InputError, naming
 from pmeans.files import optional
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import find_space
@@ -134,6 +134,7 @@ class TrainInferSent(BaselineTrainer):
         On one CPU the same settings, seed and material give the same bytes, also where the state
         was kept after an epoch. `settings` of the encoder tells its accuracies.
         """
+        optional("torch", "train", "InferSent")  # before any time is spent
         samples = self.samples(within(progress, 0, 20))
         weights, told = self.fit(samples, progress=progress, checkpoint=checkpoint)
         return self.encoder(weights, told)
@@ -153,7 +154,8 @@ class TrainInferSent(BaselineTrainer):
                 if not read[portion]:
                     raise InputError(f"{file.path}: too few pairs to hold any out for {portion}.")
                 rng = np.random.default_rng([self.seed, number])
-                gathered.add(name, portion, sides, *detection(read[portion], rng))
+                with naming(file.path):
+                    gathered.add(name, portion, sides, *detection(read[portion], rng))
         for portion in PORTIONS if self.nli else ():
             progress(0.5, f"reading inference, {portion}")
             for one, other, found in combinations(self.nli, portion):

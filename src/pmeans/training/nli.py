@@ -69,8 +69,9 @@ def read_nli(path: str | Path) -> list[Inference]:
         found = list(_three_files(path))
     else:
         lines = read_lines(path)
-        first = next(lines, "")
-        found = list((_objects if first.lstrip().startswith("{") else _table)(path, first, lines))
+        first = next(lines, None)
+        layout = _objects if first and first.lstrip().startswith("{") else _table
+        found = [] if first is None else list(layout(path, first, lines))
     if not any(each.label >= 0 for each in found):
         raise InputError(f"{path}: no pair of sentences with a label.")
     return found

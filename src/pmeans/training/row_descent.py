@@ -47,16 +47,19 @@ class Descent(abc.ABC):
     """Tables of vectors on a device, how far each row has come, and the sentences it learns from.
 
     Attributes:
+        how: The settings.
         torch: The package.
         device: Where everything is.
         ids: Words of all sentences, (n_tokens,).
     """
 
-    def __init__(self, tables: Mapping[str, Floats], sentences: Sentences, rate: float) -> None:
-        """Take tables, (n_rows, dim) each, and how far a row moves in its first step."""
-        self.torch = optional("torch", "train", "this training")
+    def __init__(
+        self, how: SentenceTrainer[Any], tables: Mapping[str, Floats], sentences: Sentences
+    ) -> None:
+        """Take the settings, and tables, (n_rows, dim) each."""
+        self.torch = optional("torch", "train", how.method)
         self.device = "cuda" if self.torch.cuda.is_available() else "cpu"
-        self.rate = rate
+        self.how = how
         self.tables = {name: self.put(each) for name, each in tables.items()}
         self.squares = {name: self.put(np.zeros(len(t), np.float32)) for name, t in tables.items()}
         self.ids = self.put(sentences.ids).long()
@@ -71,9 +74,9 @@ class Descent(abc.ABC):
     def step(self, batch: Ints, generator: Tensor) -> Tensor:
         """Do one batch, by `move`, with random numbers on the device; return the loss."""
 
-    def stored(self, tables: Mapping[str, Floats], precision: Precision) -> dict[str, Array]:
+    def stored(self, tables: Mapping[str, Floats]) -> dict[str, Array]:
         """Return the tables of `run` as they are stored."""
-        return coded(tables["words"], precision)
+        return coded(tables["words"], self.how.precision)
 
     def put(self, array: Array) -> Tensor:
         """Return a copy of an array on the device."""
@@ -109,23 +112,13 @@ class Descent(abc.ABC):
                 gradient = rows[name].grad
                 squares = self.squares[name][ids] + (gradient * gradient).sum(1)
                 self.squares[name][ids] = squares
-                scale = self.rate / (squares.sqrt() + _TINY)
+                scale = self.how.rate / (squares.sqrt() + _TINY)
                 self.tables[name][ids] = rows[name].detach() - scale[:, None] * gradient
         return found.detach()
 
-    def run(
-        self,
-        epochs: int,
-        minutes: float | None,
-        seed: int,
-        progress: Progress,
-        checkpoint: Checkpoint,
-    ) -> dict[str, Floats]:
-        """Make all epochs, from the beginning or from a checkpoint, and return the tables.
-
-        `TimeLimit` says what ``minutes`` are. Each epoch has generators of its own.
-        """
-        epoch = 0
+    def run(self, progress: Progress, checkpoint: Checkpoint) -> dict[str, Floats]:
+        """Make all epochs, from the beginning or from a checkpoint, and return the tables."""
+        epoch, epochs = 0, self.how.epochs
         if kept := checkpoint.load():
             arrays, at = kept
             for name in self.tables:
@@ -133,13 +126,14 @@ class Descent(abc.ABC):
                 self.squares[name] = self.put(arrays[f"squares.{name}"])
             epoch = at["epoch"]
         generator = self.torch.Generator(self.device)
-        time_limit = TimeLimit(minutes)
+        time_limit = TimeLimit(self.how.minutes)
         while epoch < epochs:
             began = time.monotonic()
             if time_limit.is_up():
                 progress(1.0, f"the time is up after {epoch} epochs")
                 break
-            rng = np.random.default_rng([seed, epoch])
+            # Generators of its own for each epoch: what was interrupted goes on alike.
+            rng = np.random.default_rng([self.how.seed, epoch])
             generator.manual_seed(int(rng.integers(2**62)))
             drawn = self.batches(rng)
             for i, batch in enumerate(drawn):
@@ -203,6 +197,7 @@ class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Made:
         """Read the files and fit the vectors, from the beginning or from a checkpoint."""
+        optional("torch", "train", self.method)  # before any time is spent
         sentences = self.samples(within(progress, 0, 20))
         fitted = self.fit(sentences, progress=progress, checkpoint=checkpoint)
         return self.joined(sentences, fitted)
@@ -214,10 +209,7 @@ class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
         descent = self.descent(sentences)
         settings = [(name, getattr(self, name)) for name in self.fitted_by]
         identity = type(self).__name__, settings, sentences.digest()
-        tables = descent.run(
-            self.epochs, self.minutes, self.seed, progress, Checkpoint(checkpoint, identity)
-        )
-        return descent.stored(tables, self.precision)
+        return descent.stored(descent.run(progress, Checkpoint(checkpoint, identity)))
 
     def first_rows(self, n: int) -> Floats:
         """Draw vectors to begin with, (n, dim), standard normal."""

@@ -112,14 +112,15 @@ class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
 
 
 class _Descent(Descent):
+    how: TrainSent2Vec
+
     def __init__(self, how: TrainSent2Vec, sentences: Sentences) -> None:
         self.keys, before = frequent_bigrams(sentences, how.bigrams, how.min_count)
         self.n_words = len(sentences.counts)
         # Long enough to differ: else the first targets, and then all rows, take one direction.
         first = how.first_rows(self.n_words + len(self.keys)) / np.float32(np.sqrt(how.dim))
         targets = np.zeros((self.n_words, how.dim), dtype=np.float32)
-        super().__init__({"context": first, "target": targets}, sentences, how.rate)
-        self.how = how
+        super().__init__(how, {"context": first, "target": targets}, sentences)
         self.several = np.flatnonzero(sentences.lengths > 1)
         self.bigrams = self.put(before).long()
         share = sentences.counts / sentences.counts.sum()
@@ -154,9 +155,10 @@ class _Descent(Descent):
         context_ids = torch.cat([ids, self.n_words + bigrams[has]])
         return self.move({"context": context_ids, "target": wanted}, found)
 
-    def stored(self, tables: Mapping[str, Floats], precision: Precision) -> dict[str, Array]:
+    def stored(self, tables: Mapping[str, Floats]) -> dict[str, Array]:
         """Return the vectors of words and, beginning with ``bigram.``, all of bigrams."""
         words, bigrams = np.split(tables["context"], [self.n_words])
+        precision = self.how.precision
         found = coded(words, precision) | coded(bigrams, precision, "bigram.")
         return found | {"bigram.keys": self.keys}
 

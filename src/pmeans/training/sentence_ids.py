@@ -99,9 +99,11 @@ def running(
         min_count: Rarer words have none.
         progress: Told which file is read.
     """
+    if not texts:
+        raise InputError("texts names no file; add a [[texts]] with path and lang.")
     langs = {file.lang for file in texts}
-    if len(langs) != 1:
-        named = ", ".join(sorted(langs)) or "no language"
+    if len(langs) > 1:
+        named = ", ".join(sorted(langs))
         raise InputError(f"texts must be of one language, and there are {named}.")
     (lang,) = langs
     check_language(lang)

@@ -96,11 +96,12 @@ class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
 
 
 class _Descent(Descent):
+    how: SiameseCbow
+
     def __init__(self, how: SiameseCbow, sentences: Sentences, around: Ints) -> None:
         """Take the sentences that have neighbours, and those before and after them, (3, n)."""
         first = how.first_rows(len(sentences.counts)) / np.float32(np.sqrt(how.dim))
-        super().__init__({"words": first}, sentences, how.rate)
-        self.how = how
+        super().__init__(how, {"words": first}, sentences)
         self.around = self.put(around)
         self.filled = self.put(np.flatnonzero(sentences.lengths))
 

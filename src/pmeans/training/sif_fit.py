@@ -9,7 +9,7 @@ from pathlib import Path
 from pmeans.baselines.base import plain_mean
 from pmeans.baselines.sif import Sif, Usif
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError
+from pmeans.errors import ConfigError, naming
 from pmeans.spaces.library import find_space
 from pmeans.training.corpus import text_lines
 from pmeans.training.frequencies import Counted, row_frequencies
@@ -52,7 +52,8 @@ class TrainUsif(BaselineTrainer):
             row_frequencies(space, self.frequencies, self.tokenizer),
         )
         progress(0.5, f"sentences of {Path(self.text).name}")
-        return made.fit(text_lines(self.text, self.limit), lang=self.lang)
+        with naming(self.text):
+            return made.fit(text_lines(self.text, self.limit), lang=self.lang)
 
     def _made(self, encoder: PowerMeanEncoder, frequencies: Floats) -> Sif:
         return Usif(self.name, encoder, frequencies)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pmeans.baselines.tfidf import COLUMNS, Tfidf
+from pmeans.errors import naming
 from pmeans.training.corpus import text_lines
 from pmeans.training.trainer import BaselineTrainer, FilePath, check_numbers
 from pmeans.types import Progress, Tokenizer
@@ -37,5 +38,6 @@ class TrainTfidf(BaselineTrainer):
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Tfidf:
         """Count the words; the checkpoint is not used."""
         progress(0.0, f"words of {Path(self.text).name}")
-        lines = text_lines(self.text, self.limit)
-        return Tfidf(self.name, self.dim, self.tokenizer).fit(lines, lang=self.lang)
+        made = Tfidf(self.name, self.dim, self.tokenizer)
+        with naming(self.text):
+            return made.fit(text_lines(self.text, self.limit), lang=self.lang)

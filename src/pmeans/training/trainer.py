@@ -79,12 +79,15 @@ def digest(*arrays: Array) -> str:
 def check_numbers(trainer: object, least: Mapping[str, int]) -> None:
     """Refuse settings below their least value, and what can be no rate, seed or time.
 
-    A setting that is None is not looked at, nor one that the trainer does not have.
+    A setting that is None is not looked at.
     """
-    for name, lowest in ({"seed": 0} | dict(least)).items():
-        value = getattr(trainer, name, None)
-        if value is not None and not lowest <= value < 2**62:
-            raise ConfigError(f"{name} must be at least {lowest}, not {value}.")
+    for name, lowest in least.items():
+        value = getattr(trainer, name)
+        if value is not None and not lowest <= value < 2**31:
+            which = f"at least {lowest}" if value < lowest else "less than 2^31"
+            raise ConfigError(f"{name} must be {which}, not {value}.")
+    if not 0 <= getattr(trainer, "seed", 0) < 2**62:
+        raise ConfigError(f"the seed must be from 0 to 2^62, not {getattr(trainer, 'seed', 0)}.")
     for name in ("rate", "minutes"):
         value = getattr(trainer, name, None)
         if value is not None and not 0 < value < math.inf:

@@ -153,9 +153,10 @@ def test_frequencies_that_are_wrong_are_refused(space, tmp_path):
     bad.write_text("der 30\nhund viele\n")
     with pytest.raises(FormatError, match=r"bad.tsv, line 2: expected a word and its count"):
         row_frequencies(space, [Counted("de", table=str(bad))])
-    bad.write_text("")
-    with pytest.raises(InputError, match="frequencies of 'de': no words"):
-        row_frequencies(space, [Counted("de", table=str(bad))])
+    for content in ("", "xyzzy 3\n", "der 0\n"):
+        bad.write_text(content)
+        with pytest.raises(InputError, match=r"of 'de': .*bad.tsv has no words that 'toy' knows"):
+            row_frequencies(space, [Counted("de", table=str(bad))])
     with pytest.raises(InputError, match="'fr', but 'toy' has en, de"):
         row_frequencies(space, [Counted("fr", table=str(bad))])
     with pytest.raises(ConfigError, match="either a text or a table"):

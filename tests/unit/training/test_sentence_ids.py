@@ -102,7 +102,7 @@ def test_text_must_be_of_one_language(text, tmp_path):
     other = LanguageText(text.path, lang="de")
     with pytest.raises(InputError, match="one language, and there are de, en"):
         running([text, other], 10, 1, quiet)
-    with pytest.raises(InputError, match="no language"):
+    with pytest.raises(InputError, match="texts names no file"):
         running([], 10, 1, quiet)
 
 
