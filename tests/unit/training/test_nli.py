@@ -96,6 +96,7 @@ def test_files_of_different_length_and_without_any_label_are_refused(tmp_path):
     (tmp_path / "s2.train").write_text("one\n")
     with pytest.raises(FormatError, match=r"labels.train 3, s1.train 3, s2.train 1"):
         read_nli(path)
-    for rows in ([ROWS[1]], []):
+    (tmp_path / "empty.jsonl").write_text("")
+    for path in (as_jsonl(tmp_path, [ROWS[1]]), tmp_path / "empty.jsonl"):
         with pytest.raises(InputError, match="no pair of sentences with a label"):
-            read_nli(as_jsonl(tmp_path, rows))
+            read_nli(path)

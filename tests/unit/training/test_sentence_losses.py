@@ -195,6 +195,20 @@ def test_cvm_add_puts_translations_together(torch, pairs):
     assert (np.argmax(english @ german.T, axis=1) == np.arange(24)).mean() > 0.9
 
 
+def test_an_epoch_of_cvm_add_has_the_penalty_once(torch, pairs):
+    def whole(penalty):
+        """Return the loss of all pairs as one batch, and the squared length of all vectors."""
+        trainer = CvmAdd("toy", pairs, dim=3, batch=1000, penalty=penalty)
+        descent = trainer.descent(trainer.samples(quiet))
+        (batch,) = descent.batches(np.random.default_rng(0))
+        before = float((descent.tables["words"].double() ** 2).sum())
+        return float(descent.step(batch, torch.Generator().manual_seed(0))) * len(batch), before
+
+    (bare, _), (more, length) = whole(0.0), whole(50.0)
+    # rel: the difference of two sums in float32.
+    assert more - bare == pytest.approx(50.0 / 2 * length, rel=1e-3)
+
+
 def test_vectors_are_stored_as_precision_says(torch, pairs, text):
     space = CvmAdd("toy", pairs, dim=4, epochs=1, precision="int8").train(progress=quiet)
     assert (space.matrix.dtype, space.scale.dtype) == (np.int8, np.float32)
