@@ -23,7 +23,9 @@ from pmeans.files import optional
 from pmeans.identifier import Doubts
 from pmeans.rows.fields import BEGINNING, Block, Fields, OnError
 from pmeans.rows.sources import arrow_values, check_strings
+from pmeans.rows.writers import coded_rows
 from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.tensors import Precision
 from pmeans.transfer import TransferClassifier, WordCount
 
 __all__ = ["embed", "open_classifier", "open_encoder", "predict"]
@@ -42,9 +44,11 @@ def embed(
     lang_column: str | None = None,
     column: str = "embedding",
     normalize: bool = False,
+    dtype: Precision = "float32",
     on_error: OnError = "fail",
     n_threads: int | None = None,
     doubts: Doubts | None = None,
+    place: tuple[str, int] = ("the batch", 0),
 ) -> Any:
     """Add a column of vectors to a batch.
 
@@ -56,24 +60,28 @@ def embed(
         lang_column: Name of the column with the language of each text.
         column: What the new column is called.
         normalize: Scale every vector to length 1.
+        dtype: Of the numbers, as `pmeans.rows.writers` says; int8 keeps no lengths.
         on_error: At a row that cannot be read (no text, bytes that are not UTF-8, no language of
-            the model), ``"fail"`` stops and names it, ``"skip"`` makes its vector null.
+            the model), ``"fail"`` stops and names it, ``"skip"`` makes its vector null. (Files
+            that a command writes have zeros there.)
         n_threads: Threads to use; all available ones if None.
         doubts: Counts rows whose language was looked for, and in doubt; if it is not given, a
             warning says so.
+        place: What messages call the batch, and how many rows there are before it.
 
     Returns:
-        The same kind of table, with one more column, ``fixed_size_list<float>[dim]``. A text
+        The same kind of table, with one more column, ``fixed_size_list<float>[dim]`` or of another
+        ``dtype``. A text
         without a known word is a row of zeros.
     """
     pyarrow, encoder = _pyarrow(batch), open_encoder(model)
     code = checked_language(encoder, lang, lang_column)
     fields = Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
-    block = _block(batch, fields)
+    block = _block(batch, fields, *place)
     counted = Doubts() if doubts is None else doubts
     vectors = encoder.encode(
         [text or "" for text in block.texts],
-        lang=block_languages(block, encoder, code, counted),
+        lang=block_languages(block, encoder, code, counted, n_threads),
         normalize_embeddings=normalize,
         n_threads=n_threads,
     )
@@ -81,7 +89,7 @@ def embed(
         counted.warn(stacklevel=2)
     unreadable = [text is None for text in block.texts]
     listed = pyarrow.FixedSizeListArray.from_arrays(
-        pyarrow.array(vectors.reshape(-1)),
+        pyarrow.array(coded_rows(vectors, dtype).reshape(-1)),
         encoder.dim,
         mask=pyarrow.array(unreadable) if any(unreadable) else None,
     )
@@ -96,6 +104,9 @@ def predict(
     lang: str | None = None,
     lang_column: str | None = None,
     on_error: OnError = "fail",
+    n_threads: int | None = None,
+    doubts: Doubts | None = None,
+    place: tuple[str, int] = ("the batch", 0),
 ) -> Any:
     """Add labels to a batch: the columns ``label``, ``probability``, ``language`` and ``note``.
 
@@ -111,6 +122,9 @@ def predict(
         lang: See there.
         lang_column: See there.
         on_error: See there. A row that is passed over has the note ``unreadable``, and null else.
+        n_threads: Threads to use; all available ones if None.
+        doubts: Counts rows whose language was looked for, and in doubt; notes name them.
+        place: See there.
 
     Returns:
         The same kind of table, with four more columns. Labels have the type that they were given
@@ -120,7 +134,8 @@ def predict(
     encoder = opened.encoder_
     code = checked_language(encoder, lang, lang_column)
     fields = Fields(text, lang_column, languages=encoder.languages, on_error=on_error, whole=True)
-    done = label_block(opened, _block(batch, fields), code, WordCount())
+    words = WordCount(doubts)
+    done = label_block(opened, _block(batch, fields, *place), code, words, n_threads)
     columns: dict[str, list[Any]] = {
         ADDED[0]: list(done.found.labels),
         ADDED[1]: list(done.found.probabilities),
@@ -175,12 +190,12 @@ def _pyarrow(batch: object) -> Any:
     return pyarrow
 
 
-def _block(batch: Any, fields: Fields) -> Block:
+def _block(batch: Any, fields: Fields, where: str, before: int) -> Block:
     """Return the rows of a batch, each of them checked."""
-    places = check_strings(batch.schema, fields, "the batch")
+    places = check_strings(batch.schema, fields, where)
     values = {name: arrow_values(batch.column(i)) for name, i in places.items()}
-    rows = range(1, batch.num_rows + 1)
-    return fields.block(values, batch.schema.names, (), rows, BEGINNING, "the batch, row")
+    rows = range(before + 1, before + batch.num_rows + 1)
+    return fields.block(values, batch.schema.names, (), rows, BEGINNING, f"{where}, row")
 
 
 def _with(pyarrow: Any, batch: Any, columns: dict[str, Any], remedy: str) -> Any:

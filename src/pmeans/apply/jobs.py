@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from pmeans.apply.labelled import block_languages
-from pmeans.apply.pipeline import Job, JobOptions, Report, run
+from pmeans.apply.pipeline import Job, JobOptions, Report, found_by, run
 from pmeans.errors import InputError
 from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows.fields import BLOCK, Block, Source
@@ -19,7 +19,7 @@ from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.tensors import Precision
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
-from pmeans.types import Floats
+from pmeans.types import Array, Floats
 
 ADDED = ("label", "probability", "note")
 """Columns of a prediction; ``predicted_`` stands before them if the input has one of these."""
@@ -143,12 +143,16 @@ class BlockLabels:
 
 
 def label_block(
-    classifier: TransferClassifier, block: Block, lang: str | None, words: WordCount
+    classifier: TransferClassifier,
+    block: Block,
+    lang: str | None,
+    words: WordCount,
+    n_threads: int | None = None,
 ) -> BlockLabels:
     """Predict the rows of a block; ``lang`` as `checked_language` returns it."""
     texts = [text or "" for text in block.texts]
-    langs = block_languages(block, classifier.encoder_, lang, words.doubts)
-    found = classifier.classify(texts, lang=langs, words=words)
+    langs = block_languages(block, classifier.encoder_, lang, words.doubts, n_threads)
+    found = classifier.classify(texts, lang=langs, words=words, n_threads=n_threads)
     notes = ["unsure" if label is None else "" for label in found.labels]
     for i in np.flatnonzero(found.empty).tolist():
         notes[i] = "no known word"
@@ -169,6 +173,41 @@ def label_block(
     return BlockLabels(found, languages, notes, skipped)
 
 
+def embedding_identity(
+    encoder: SentenceEncoder, lang: str | None, normalize: bool, dtype: Precision
+) -> dict[str, Any]:
+    """Return what a vector depends on beside its text; ``lang`` is a `checked_language`."""
+    return {
+        "model": encoder.fingerprint(),
+        **found_by(encoder, lang),
+        "normalize": normalize,
+        "dtype": dtype,
+    }
+
+
+def labelling_identity(classifier: TransferClassifier, lang: str | None) -> dict[str, Any]:
+    """Return what a label depends on beside its text; ``lang`` is a `checked_language`."""
+    fitted, digest = classifier.fitted, hashlib.sha256()
+    langs = sorted({*fitted.adapted, *fitted.calibrated})
+    digest.update(repr((fitted.classes, fitted.multi_label, langs)).encode())
+    arrays = [fitted.weights, fitted.bias, fitted.prior]
+    arrays += [a for lang in langs for a in classifier.weights_for(lang)]
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return {
+        "model": classifier.encoder_.fingerprint(),
+        "classifier": digest.hexdigest()[:12],
+        "unsure": classifier.unsure,
+        **found_by(classifier.encoder_, lang),
+    }
+
+
+def count_empty(vectors: Array) -> int:
+    """Return how many of some rows, (n, dim), are zero."""
+    rest = vectors[vectors[:, 0] == 0]  # nearly none: the others have a number at once
+    return int(np.count_nonzero(~rest.any(axis=1)))
+
+
 class _Embedding(Job):
     options: EmbedOptions
 
@@ -178,12 +217,8 @@ class _Embedding(Job):
         self._buffers = [np.empty((0, encoder.dim), dtype=np.float32)] * 2
 
     def identity(self) -> dict[str, Any]:
-        return {
-            "model": self.encoder.fingerprint(),
-            **self.found_by(),
-            "normalize": self.options.normalize,
-            "dtype": self.options.dtype,
-        }
+        how = self.options
+        return embedding_identity(self.encoder, self.lang, how.normalize, how.dtype)
 
     def work(self, block: Block, state: State) -> tuple[Floats, dict[str, Any]]:
         """Return the vectors of a block, (n, dim); a row without text is zero."""
@@ -194,13 +229,14 @@ class _Embedding(Job):
         vectors = self._buffers[0][:n]
         self.encoder.encode(
             [text or "" for text in block.texts],
-            lang=block_languages(block, self.encoder, self.lang, self.options.doubts),
+            lang=block_languages(
+                block, self.encoder, self.lang, self.options.doubts, self.options.n_threads
+            ),
             normalize_embeddings=self.options.normalize,
             n_threads=self.options.n_threads,
             out=vectors,
         )
-        rest = vectors[vectors[:, 0] == 0]  # nearly none: the others have a number at once
-        empty = int(np.count_nonzero(~rest.any(axis=1))) - block.texts.count(None)
+        empty = count_empty(vectors) - block.texts.count(None)
         return vectors, {"empty": state.empty + empty}
 
 
@@ -216,18 +252,8 @@ class _Labelling(Job):
         self._added = (*ADDED[:-1], LANGUAGE, ADDED[-1]) if self.lang == AUTO else ADDED
 
     def identity(self) -> dict[str, Any]:
-        fitted, digest = self._classifier.fitted, hashlib.sha256()
-        langs = sorted({*fitted.adapted, *fitted.calibrated})
-        digest.update(repr((fitted.classes, fitted.multi_label, langs)).encode())
-        arrays = [fitted.weights, fitted.bias, fitted.prior]
-        arrays += [a for lang in langs for a in self._classifier.weights_for(lang)]
-        for array in arrays:
-            digest.update(np.ascontiguousarray(array).data)
         return {
-            "model": self.encoder.fingerprint(),
-            "classifier": digest.hexdigest()[:12],
-            "unsure": self._classifier.unsure,
-            **self.found_by(),
+            **labelling_identity(self._classifier, self.lang),
             "separator": self._separator,
         }
 

@@ -39,11 +39,15 @@ def checked_language(
 
 
 def block_languages(
-    block: Block, encoder: SentenceEncoder, lang: str | None, doubts: Doubts
+    block: Block,
+    encoder: SentenceEncoder,
+    lang: str | None,
+    doubts: Doubts,
+    n_threads: int | None = None,
 ) -> str | list[str] | FoundLanguages | None:
     """Return the language of all rows of a block, or one for each; any for one without text."""
     if block.langs is None:
-        found = encoder.found([text or "" for text in block.texts], lang)
+        found = encoder.found([text or "" for text in block.texts], lang, n_threads)
         if isinstance(found, FoundLanguages):
             doubts.add(found, without=block.texts.count(None))
         return found

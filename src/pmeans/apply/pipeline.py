@@ -57,6 +57,18 @@ class JobOptions:
                 raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
 
 
+def versions() -> dict[str, str]:
+    """Return the programs that the bits of a row may depend on."""
+    # Another NumPy may round its products otherwise.
+    return {"pmeans": f"{__version__} ({kernels.backend()})", "numpy": np.__version__}
+
+
+def found_by(encoder: SentenceEncoder, lang: str | None) -> dict[str, Any]:
+    """Return what the languages of rows depend on; ``lang`` as `checked_language` returns it."""
+    identifier = encoder.identifier if lang == AUTO else None
+    return {"lang": lang, **({"identifier": identifier.digest()} if identifier else {})}
+
+
 class Job(abc.ABC):
     """What becomes of the rows of a source; ``keep`` must not be overwritten, nor what is read."""
 
@@ -69,11 +81,6 @@ class Job(abc.ABC):
         self.encoder, self.source, self.options = encoder, source, options
         self.lang = checked_language(encoder, options.lang, source.fields.lang_column)
         self.inputs = (*source.files, *encoder.files, *keep)
-
-    def found_by(self) -> dict[str, Any]:
-        """Return the part of `identity` that the languages of rows depend on."""
-        identifier = self.encoder.identifier if self.lang == AUTO else None
-        return {"lang": self.lang, **({"identifier": identifier.digest()} if identifier else {})}
 
     @abc.abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -104,8 +111,7 @@ def run(
 def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Report) -> State:
     refuse_overwriting(out, job.inputs)
     begun_with = {
-        "pmeans": f"{__version__} ({kernels.backend()})",
-        "numpy": np.__version__,  # another one may round its products otherwise
+        **versions(),
         **job.identity(),
         **job.source.identity(),
         "writer": type(writer).__name__.strip("_"),

@@ -13,7 +13,7 @@ import typer
 _ARGUMENTS = (
     "batch_size", "delimiter", "dtype", "encoding", "format", "index", "input_format", "label",
     "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text",
-    "texts",
+    "texts", "separator", "unsure", "adapt",
 )  # fmt: skip
 
 

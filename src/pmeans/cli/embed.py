@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pmeans.cli import options
+from pmeans.cli import engines, options
 from pmeans.cli.console import job, say
 from pmeans.cli.options import argument, examples, flag, option
+
+if TYPE_CHECKING:
+    from pmeans.identifier import Doubts
 
 EXAMPLES = examples(
     "pmeans embed glove-840b reviews.csv --text review --out reviews.npy",
     "zcat wiki.txt.gz | pmeans embed my-encoder --lang de --out - | head -n 1",
+    "pmeans embed default 'crawl/*.parquet' --engine ray --out vectors/",
 )
 
 
@@ -39,6 +43,7 @@ def embed(
     ] = "fail",
     n_threads: Annotated[int | None, option("N", "All cores if not given.", min=1)] = None,
     batch_size: Annotated[int, option("N", "Rows embedded together.", min=1)] = 8192,
+    engine: engines.Name = None,
     restart: options.Restart = False,
 ) -> None:
     """Embed the sentences of a file, row by row.
@@ -50,9 +55,25 @@ def embed(
     The output has a row for every row of the input, in its order. It is written piece by piece
     to FILE.partial: after a crash, the same command goes on from there and ends with the same
     bytes.
-    """
-    from pmeans import apply, models, rows
 
+    With --engine, INPUT is a pattern as 'crawl/*.parquet' or 's3://bucket/crawl/*.parquet', and
+    --out a folder: of parts, with all columns of the input and 'embedding'. Parts that are there
+    are not made again.
+    """
+    from pmeans import apply, models, parts, rows
+
+    if engine:
+        unfit = {
+            "format": format_, "input_format": input_format, "delimiter": delimiter,
+            "encoding": encoding, "n_threads": n_threads,
+        }  # fmt: skip
+        done = engines.run(
+            engine, parts.embed_parts, unfit, files=input_, out=out, model=model, text=text,
+            lang=lang, lang_column=lang_column, normalize=normalize, dtype=dtype,
+            on_error=on_error, restart=restart,
+        )  # fmt: skip
+        _say_counts(done.empty, done.skipped, done.doubts)
+        return
     encoder = models.load(model)
     fields = rows.Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
     source = rows.open_source(
@@ -66,9 +87,13 @@ def embed(
             encoder, source, to, how, format=format_, restart=restart, report=report, keep=(model,)
         )
     say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
-    if state.empty:
-        say(f"{state.empty:,} rows have no known word and are zero.")
-    if how.doubts.any:
-        say(f"warning: {how.doubts}")
-    if state.skipped:
-        say(f"warning: {state.skipped:,} rows could not be read and are zero.")
+    _say_counts(state.empty, state.skipped, how.doubts)
+
+
+def _say_counts(empty: int, skipped: int, doubts: Doubts) -> None:
+    if empty:
+        say(f"{empty:,} rows have no known word and are zero.")
+    if doubts.any:
+        say(f"warning: {doubts}")
+    if skipped:
+        say(f"warning: {skipped:,} rows could not be read and are zero.")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pmeans.cli import options
+from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, table
 from pmeans.cli.options import argument, examples, flag, group, option
 
@@ -128,6 +128,7 @@ def predict(
     input_format: options.InputFormat = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
+    engine: engines.Name = None,
     restart: options.Restart = False,
 ) -> None:
     """Label the rows of a file.
@@ -135,12 +136,28 @@ def predict(
     They keep their order and columns, and get some more: label, probability, and a note that says
     if a row is unsure, has no known word, or could not be read. After a crash, the same command
     goes on where it was.
+
+    With --engine, FILE is a pattern of Parquet files, and --out a folder, as of 'pmeans embed'.
     """
-    from pmeans import apply
+    from pmeans import apply, parts
     from pmeans.apply.labelled import adaptation_file
     from pmeans.rows import Fields, open_source
     from pmeans.transfer import TransferClassifier
 
+    if engine:
+        unfit = {
+            "format": format_, "separator": separator, "unsure": unsure, "adapt": adapt,
+            "input_format": input_format, "delimiter": delimiter, "encoding": encoding,
+        }  # fmt: skip
+        done = engines.run(
+            engine, parts.predict_parts, unfit, files=file, out=out, classifier=folder, text=text,
+            lang=lang, lang_column=lang_column, on_error=on_error, restart=restart,
+        )  # fmt: skip
+        say(f"{done.unsure:,} of the rows are unsure.")
+        _say_doubts(done.skipped, done.empty)
+        if done.doubts.any:
+            say(f"warning: {done.doubts}")
+        return
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
         classifier.unsure = unsure

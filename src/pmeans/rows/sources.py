@@ -112,24 +112,10 @@ class ParquetSource(Source):
     def blocks(self, start: Place = BEGINNING, n_rows: int = BLOCK) -> Iterator[Block]:
         """Yield blocks of rows from a place on; whole row groups before it are not read."""
         with open_parquet(self._path) as file:
-            sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-            starts = np.cumsum([0, *sizes])
             row = start.rows
-            first = int(np.searchsorted(starts, row, side="right")) - 1
-            skip = row - int(starts[first])
-            if first >= len(sizes):
-                return
-            groups = range(first, len(sizes))
-            size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
-            most = max(1, _BATCH * sum(sizes[first:]) // max(1, size))
-            for batch in file.iter_batches(
-                min(n_rows, most), row_groups=groups, columns=self._columns
-            ):
-                kept = batch.slice(min(skip, batch.num_rows))
-                skip -= batch.num_rows - kept.num_rows
-                if kept.num_rows:
-                    yield self._block(kept, row)
-                    row += kept.num_rows
+            for batch in parquet_batches(file, n_rows, row, columns=self._columns):
+                yield self._block(batch, row)
+                row += batch.num_rows
 
     def _block(self, batch: Any, row: int) -> Block:
         fields, stop, names = self.fields, row + batch.num_rows, batch.schema.names
@@ -138,6 +124,41 @@ class ParquetSource(Source):
         cells = list(zip(*columns.values(), strict=True)) if fields.whole else ()
         lines, place = range(row + 1, stop + 1), Place(stop, stop, stop)
         return fields.block(values, names, cells, lines, place, f"{self.name}, {self.unit}")
+
+
+def parquet_batches(
+    file: Any,
+    n_rows: int = BLOCK,
+    start: int = 0,
+    stop: int | None = None,
+    columns: list[str] | None = None,
+) -> Iterator[Any]:
+    """Yield rows of an open Parquet file in batches of up to ``n_rows``, fewer of long documents.
+
+    Args:
+        file: A ``pyarrow.parquet.ParquetFile``.
+        n_rows: Of a batch, at most.
+        start: Number of the first row; whole row groups before it are not read.
+        stop: Number of the row to stop before.
+        columns: Which; all if None.
+    """
+    groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+    ends = np.cumsum([0, *(group.num_rows for group in groups)])
+    stop = int(ends[-1]) if stop is None else min(stop, int(ends[-1]))
+    if start >= stop:
+        return
+    first = int(np.searchsorted(ends, start, side="right")) - 1
+    last = int(np.searchsorted(ends, stop, side="left"))
+    size = sum(group.total_byte_size for group in groups[first:last])
+    most = max(1, _BATCH * int(ends[last] - ends[first]) // max(1, size))
+    row = int(ends[first])
+    for batch in file.iter_batches(
+        min(n_rows, most), row_groups=range(first, last), columns=columns
+    ):
+        from_, to = max(start - row, 0), min(stop - row, batch.num_rows)
+        if from_ < to:
+            yield batch.slice(from_, to - from_)
+        row += batch.num_rows
 
 
 def check_strings(schema: Any, fields: Fields, where: str) -> dict[str, int]:
@@ -177,11 +198,14 @@ def require_pyarrow(path: str | Path) -> Any:
 
 
 @contextlib.contextmanager
-def open_parquet(path: Path) -> Iterator[Any]:
-    """Open a Parquet file, and say in our words what is wrong with it, now or while it is read."""
+def open_parquet(path: str | Path, opened: Any = None) -> Iterator[Any]:
+    """Open a Parquet file, and say in our words what is wrong with it, now or while it is read.
+
+    ``opened`` is the file, if it does not lie under its path on this machine.
+    """
     pyarrow = require_pyarrow(path)
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(opened or path) as file:
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         raise FormatError(f"{path}: cannot be read as Parquet: {error}") from error

@@ -34,6 +34,8 @@ VectorFormat = Literal["npy", "jsonl", "parquet"]
 TableFormat = Literal["csv", "tsv", "jsonl", "parquet"]
 _NPY_HEADER = 128
 """Bytes up to the first row: room for any number of rows, and a multiple of 64 as NumPy asks."""
+PLAIN = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+"""How Parquet files with vectors are written: these hardly shrink."""
 _GROUP = 8192  # rows of a row group of Parquet
 
 
@@ -121,6 +123,16 @@ def vector_writer(
     return _VectorParquet(dim, dtype) if chosen == "parquet" else _Npy(dim, dtype)
 
 
+def coded_rows(rows: Floats, dtype: Precision, first: int = 0) -> Array:
+    """Return rows, (n, dim), in another precision, side by side in memory.
+
+    ``first`` is the number of rows before them, to name one that cannot be stored so.
+    """
+    if dtype == "float32":
+        return np.ascontiguousarray(rows, dtype=np.float32)
+    return quantised(rows, None, dtype, lambda i: f"row {first + i:,}.")[0]
+
+
 def table_writer(
     out: str | Path | IO[bytes],
     format: TableFormat | None = None,  # noqa: A002
@@ -147,10 +159,7 @@ class _Vectors(Writer):
         self.dtype = np.dtype(dtype).newbyteorder("<")
 
     def coded(self, rows: Floats, first: int) -> Array:
-        if self.precision == "float32":
-            return np.ascontiguousarray(rows, dtype=self.dtype)
-        coded, _ = quantised(rows, None, self.precision, lambda i: f"row {first + i:,}.")
-        return coded.astype(self.dtype, copy=False)
+        return coded_rows(rows, self.precision, first).astype(self.dtype, copy=False)
 
 
 class _VectorLines(_Vectors):
@@ -213,8 +222,7 @@ class _VectorParquet(_Npy):
                 numbers = pyarrow.array(np.arange(start, stop))
                 yield pyarrow.table([numbers, vectors], schema=schema)
 
-        plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-        _copy(out, partial, schema, tables(), **plain)
+        _copy(out, partial, schema, tables(), **PLAIN)
 
 
 class _Table(Writer):

@@ -251,17 +251,19 @@ class TransferClassifier(Estimator):
         *,
         lang: str | Iterable[str] | None = None,
         words: WordCount | None = None,
+        n_threads: int | None = None,
     ) -> Predictions:
         """Return labels with their probabilities, and which texts have no known word.
 
-        Known and unknown words are counted in ``words``, instead of `predict`'s warning.
+        Known and unknown words are counted in ``words``, instead of `predict`'s warning. All
+        threads that there are work on it, unless ``n_threads`` says how many.
         """
         self._check_options(self.multi_label)
         labels: list[Any] = []
         sure: list[Any] = []
         empty = [np.zeros(0, dtype=bool)]
         counted = WordCount() if words is None else words
-        for some, without in self._decisions(texts, lang, counted):
+        for some, without in self._decisions(texts, lang, counted, n_threads):
             p = probabilities(some, self.multi_label)
             named, likely = self._named(p)
             labels += named
@@ -360,11 +362,15 @@ class TransferClassifier(Estimator):
         return np.concatenate([np.empty((0, len(self.fitted.classes)), np.float32), *found])
 
     def _decisions(
-        self, texts: Iterable[str | None], lang: str | Iterable[str] | None, words: WordCount
+        self,
+        texts: Iterable[str | None],
+        lang: str | Iterable[str] | None,
+        words: WordCount,
+        n_threads: int | None = None,
     ) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
         learned, given = self.fitted, read_texts(texts)
         langs = read_languages(self._named_or_own(lang), len(given))
-        return decisions(self.encoder_, learned, given, langs, words)
+        return decisions(self.encoder_, learned, given, langs, words, n_threads)
 
     def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
         """Return the labels of probabilities, and the probabilities of these labels."""

@@ -26,6 +26,7 @@ def decisions(
     texts: list[str],
     langs: str | list[str] | None,
     words: WordCount,
+    n_threads: int | None = None,
 ) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
     """Yield decisions, (n, n_classes), and which texts have no known word, block by block.
 
@@ -38,13 +39,13 @@ def decisions(
         decided = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
         empty = np.empty(len(block), dtype=np.bool_)
         codes = langs[start : start + size] if isinstance(langs, list) else langs
-        found = encoder.found(block, codes, doubts=words.doubts)
+        found = encoder.found(block, codes, n_threads, words.doubts)
         for code, which in by_language(block, found, encoder.language):
             if code not in deciding:
                 deciding[code] = _deciding(encoder, fitted, code)
             of_language, bias = deciding[code]
             some = block if len(which) == len(block) else [block[i] for i in which]
-            rows, coverage = of_language.encode_covered(some, lang=code)
+            rows, coverage = of_language.encode_covered(some, lang=code, n_threads=n_threads)
             decided[which], empty[which] = rows + bias, coverage.zero_rows
             words.add(code, coverage, some)
         decided[empty] = fitted.prior

@@ -51,9 +51,9 @@ class Words:
 class WordCount:
     """A running count over blocks of text."""
 
-    def __init__(self) -> None:
+    def __init__(self, doubts: Doubts | None = None) -> None:
         self.languages: dict[str, Words] = {}
-        self.doubts = Doubts()
+        self.doubts = doubts or Doubts()
 
     def add(self, lang: str, coverage: Coverage, texts: Sequence[str]) -> None:
         """Count the words of a block of texts in one language."""

@@ -1,0 +1,47 @@
+"""What ``--engine`` is, for the commands that have it: folders of parts, made by Ray or Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pmeans.cli.console import resumable, say
+from pmeans.cli.options import option
+
+if TYPE_CHECKING:
+    from pmeans.parts import Tally
+
+Name = Annotated[
+    Literal["ray", "spark"] | None,
+    option(None, "What has the work done: then INPUT is Parquet files, and --out a folder."),
+]
+
+
+def run(
+    engine: str, make: Callable[..., Tally], unfit: Mapping[str, object], **given: Any
+) -> Tally:
+    """Have an engine make parts, and say what they are.
+
+    Args:
+        engine: Its name.
+        make: `embed_parts` or `predict_parts`.
+        unfit: Options that only a file takes, by name: refused if they have a value.
+        given: The arguments of ``make``.
+    """
+    import importlib
+
+    from pmeans.errors import InputError
+    from pmeans.files import optional
+
+    for name, value in unfit.items():
+        if value:
+            raise InputError(f"{name}= does not go with --engine: leave it out.")
+    if "-" in (given["files"], given["out"]):
+        raise InputError("--engine reads Parquet files and writes a folder: name both.")
+    optional({"ray": "ray", "spark": "pyspark"}[engine], engine, f"--engine {engine}")
+    with resumable():
+        work = importlib.import_module(f"pmeans.integrations.{engine}").run
+        done = make(**given, engine=work)
+    there = f", {done.found:,} of which were there" if done.found else ""
+    say(f"{done.rows:,} rows in {done.parts:,} parts in {given['out']}{there}.")
+    return done

@@ -1,0 +1,131 @@
+"""Spark: vectors or labels beside the columns of a data frame, and folders of parts made by Spark.
+
+`mapInArrow` hands the batches of a frame to Python processes beside Spark's executors. Each opens a
+model once, shares its pages with the others, and has one thread, because Spark runs as many of them
+as it has cores. What dies is Spark's to start again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pmeans import arrow, parts
+from pmeans.files import optional
+from pmeans.identifier import Doubts
+from pmeans.kernels import available_threads
+from pmeans.rows.fields import OnError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_MOST = 10_000  # tasks that Spark is given: of more, each does several pieces
+
+
+def embed(
+    frame: DataFrame,
+    *,
+    model: str | Path = "default",
+    text: str = "text",
+    lang: str | None = None,
+    lang_column: str | None = None,
+    normalize: bool = False,
+    on_error: OnError = "fail",
+) -> DataFrame:
+    """Return a frame with one more column, ``embedding array<float>``: the vectors of its texts.
+
+    Arguments are as of `pmeans.arrow.embed`; ``model`` is opened in every worker, by name or path.
+    """
+    columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
+    make = partial(arrow.embed, model=model, **columns, normalize=normalize, on_error=on_error)
+    return _mapped(frame, make)
+
+
+def predict(
+    frame: DataFrame,
+    *,
+    classifier: str | Path,
+    text: str = "text",
+    lang: str | None = None,
+    lang_column: str | None = None,
+    on_error: OnError = "fail",
+) -> DataFrame:
+    """Return a frame with the four columns more that `pmeans.arrow.predict` adds.
+
+    ``classifier`` is a folder that `TransferClassifier.save` wrote; the others are as of `embed`.
+    """
+    columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
+    make = partial(arrow.predict, classifier=classifier, **columns, on_error=on_error)
+    return _mapped(frame, make)
+
+
+def run(tasks: list[str]) -> list[str]:
+    """Do the tasks of `pmeans.parts` in Spark's workers, and return their outcomes.
+
+    They are done by the active session. If there is none, Spark is started here, and stopped.
+    """
+    pyspark = optional("pyspark.sql", "spark", "engine='spark'")
+    with _started(pyspark) as session:
+        rows = session.sparkContext.parallelize([(t,) for t in tasks], min(len(tasks), _MOST))
+        try:
+            done = (
+                rows.toDF("task string")
+                .mapInArrow(lambda batches: map(parts.work, batches), "outcome string")
+                .collect()
+            )
+        except pyspark.errors.PySparkException as error:
+            raise parts.gave_up("Spark", error) from error
+    return [row.outcome for row in done]
+
+
+def _mapped(frame: DataFrame, make: Callable[..., Any]) -> DataFrame:
+    pyspark = optional("pyspark.sql.types", "spark", "pmeans.integrations.spark")
+    pyarrow = optional("pyarrow", "spark", "pmeans.integrations.spark")
+    make = partial(make, n_threads=1, doubts=Doubts())  # else they are told for every batch
+    none = pyarrow.schema([(name, pyarrow.string()) for name in frame.columns]).empty_table()
+    added = list(make(none).schema)[len(frame.columns) :]
+    struct, new = pyspark.sql.types.StructType, [f"{f.name} {_sql_type(f.type)}" for f in added]
+    schema = struct([*frame.schema, *struct.fromDDL(", ".join(new))])
+
+    def of_rows(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in map(make, batches):
+            columns = batch.columns
+            if str(columns[-1].type).startswith("fixed_size_list"):  # Spark has none of these
+                columns[-1] = columns[-1].cast(pyarrow.list_(columns[-1].type.value_type))
+            yield type(batch).from_arrays(columns, batch.schema.names)
+
+    return frame.mapInArrow(of_rows, schema)
+
+
+def _sql_type(kind: Any) -> str:
+    """Return how SQL writes a type of Arrow."""
+    if "list" in str(kind):
+        return f"array<{_sql_type(kind.value_type)}>"
+    return {"string": "string", "float": "float", "int64": "bigint", "bool": "boolean"}[str(kind)]
+
+
+@contextlib.contextmanager
+def _started(pyspark: Any) -> Iterator[Any]:
+    """Have Spark at work: the session that is there, or one on this machine, for this machine."""
+    session = pyspark.sql.SparkSession.getActiveSession()
+    if session is not None:
+        yield session
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    settings = {
+        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false", "spark.log.level": "FATAL",  # `run` says what it gives up at
+        "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+        "spark.master": f"local[{available_threads()},4]",  # tries, as on a cluster: else one
+    }  # fmt: skip
+    session = pyspark.sql.SparkSession.builder.config(map=settings).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
