@@ -20,6 +20,7 @@ COMMANDS = [
     ["eval"],
     *(["eval", name] for name in ("run", "tasks", "table", "compare", "plot")),
     ["extend"],
+    ["index"],
     ["models"],
     ["search"],
     ["serve"],

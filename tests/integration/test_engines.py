@@ -122,9 +122,10 @@ def test_a_dataset_of_ray_gets_vectors_and_labels(topics, monkeypatch):
 
 
 def test_a_frame_of_spark_gets_vectors_and_labels(topics):
-    pyspark = library("pyspark.sql", "spark")
-    library("pandas", "spark")
-    with on_spark._started(pyspark.sql and sys.modules["pyspark"]) as session:
+    library("pyspark", "spark")
+    import pyspark.sql
+
+    with on_spark._started(pyspark) as session:
         given = session.createDataFrame(
             [*((text, "de") for text in DE), (None, "de")], "text string, lang string"
         )

@@ -18,13 +18,13 @@ Name = Annotated[
 
 
 def run(
-    engine: str, make: Callable[..., Tally], unfit: Mapping[str, object], **given: Any
+    engine: str | None, make: Callable[..., Tally], unfit: Mapping[str, object], **given: Any
 ) -> Tally:
     """Have an engine make parts, and say what they are.
 
     Args:
-        engine: Its name.
-        make: `embed_parts` or `predict_parts`.
+        engine: Its name; None has all done here.
+        make: `embed_parts`, `predict_parts` or `index_parts`.
         unfit: Options that only a file takes, by name: refused if they have a value.
         given: The arguments of ``make``.
     """
@@ -32,15 +32,18 @@ def run(
 
     from pmeans.errors import InputError
     from pmeans.files import optional
+    from pmeans.parts import here
 
     for name, value in unfit.items():
         if value:
             raise InputError(f"{name}= does not go with --engine: leave it out.")
     if "-" in (given["files"], given["out"]):
         raise InputError("--engine reads Parquet files and writes a folder: name both.")
-    optional({"ray": "ray", "spark": "pyspark"}[engine], engine, f"--engine {engine}")
-    with resumable():
+    work = here
+    if engine:
+        optional({"ray": "ray", "spark": "pyspark"}[engine], engine, f"--engine {engine}")
         work = importlib.import_module(f"pmeans.integrations.{engine}").run
+    with resumable():
         done = make(**given, engine=work)
     there = f", {done.found:,} of which were there" if done.found else ""
     say(f"{done.rows:,} rows in {done.parts:,} parts in {given['out']}{there}.")

@@ -65,6 +65,7 @@ app = typer.Typer(
 )
 app.command(epilog=embed.EXAMPLES)(embed.embed)
 app.command(epilog=search.EXAMPLES)(search.search)
+app.command(epilog=search.INDEXING)(search.index)
 app.command(epilog=serve.EXAMPLES)(serve.serve)
 app.command(epilog=making.TRAIN)(making.train)
 app.command(epilog=making.BUILD)(making.build)

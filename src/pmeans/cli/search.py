@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
-from pmeans.cli import options
+from pmeans.cli import engines, options
 from pmeans.cli.console import progress, say
 from pmeans.cli.options import argument, examples, flag, option
 
@@ -45,7 +45,8 @@ def search(
     """Find the rows of INDEX nearest in meaning to QUERY, by cosine.
 
     INDEX is what 'pmeans embed' wrote with the same model: a .npy, or a .parquet with the vectors
-    in the column 'embedding'. Its rows may be in any language that the model covers.
+    in the column 'embedding'; or a folder that 'pmeans index' wrote. Its rows may be in any
+    language that the model covers.
 
     Prints rank, score, row number (from 0) and, where the texts are known, the text, with tabs
     between them; with --queries, the number of the query (from 0) comes first.
@@ -64,12 +65,17 @@ def search(
     )
     encoder = models.load(model)
     lang = checked_language(encoder, lang)
-    graph = None
+    graph: search.ApproximateIndex | search.ApproximateShards | None = None
     if approximate:
         with progress("building the approximate index") as step:
-            graph = search.ApproximateIndex(
-                opened, lambda done, total: step(done, f"{done:,} rows", total)
-            )
+
+            def report(done: int, total: int) -> None:
+                step(done, f"{done:,} rows", total)
+
+            if isinstance(opened, search.ShardedIndex):
+                graph = search.ApproximateShards(opened, report)
+            else:
+                graph = search.ApproximateIndex(opened, report)
     source = () if queries is None else texts_of(open_source(queries, encoding=encoding))
     asked = [valid_text(query)] if query is not None else (each or "" for each in source)
     unknown = 0
@@ -91,3 +97,25 @@ def search(
         )
     if unknown:
         say(f"warning: {unknown:,} queries found nothing: the model knows none of their words.")
+
+
+INDEXING = examples("pmeans index vectors/ --shards 4 --engine ray --out index/")
+
+
+def index(
+    files: Annotated[str, argument("FILES", "What has the vectors.")],
+    *,
+    out: Annotated[str, option("DIR", "Where to.")],
+    shards: Annotated[int, option("N", "How many.", min=1)] = 1,
+    engine: engines.Name = None,
+    restart: options.Restart = False,
+) -> None:
+    """Build an index in shards, for 'pmeans search DIR --approximate'.
+
+    FILES is a folder that 'pmeans embed --engine' wrote, or a pattern of Parquet files with the
+    column 'embedding'. A shard is built by one worker, in its memory. Shards that are there are not
+    built again.
+    """
+    from pmeans import parts
+
+    engines.run(engine, parts.index_parts, {}, files=files, out=out, shards=shards, restart=restart)

@@ -2,11 +2,21 @@
 
 `exact` finds the largest cosines in one pass over rows of any number, `finding` opens what ``pmeans
 embed`` wrote and joins it with an encoder, `approximate` keeps a graph beside it (the extra
-``[search]``).
+``[search]``), `shards` are many of both, searched together.
 """
 
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import top_k
 from pmeans.search.finding import Hit, Index, find, open_index
+from pmeans.search.shards import ApproximateShards, ShardedIndex
 
-__all__ = ["ApproximateIndex", "Hit", "Index", "find", "open_index", "top_k"]
+__all__ = [
+    "ApproximateIndex",
+    "ApproximateShards",
+    "Hit",
+    "Index",
+    "ShardedIndex",
+    "find",
+    "open_index",
+    "top_k",
+]

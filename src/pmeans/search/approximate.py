@@ -33,13 +33,17 @@ class ApproximateIndex:
     """Finds most of the rows that `top_k` finds, without looking at all of them."""
 
     def __init__(
-        self, index: Index, report: Callable[[int, int], object] = lambda done, total: None
+        self,
+        index: Index,
+        report: Callable[[int, int], object] = lambda done, total: None,
+        n_threads: int | None = None,
     ) -> None:
         """Open the approximate index of a matrix, or build and save it if there is none for it.
 
         Args:
             index: A ``.npy``: rows of a Parquet file cannot be read one by one.
             report: Called with the rows added and their number while the index is built.
+            n_threads: Threads to build it with; all available ones if None.
         """
         usearch = optional("usearch.index", "search", "approximate search", "search exactly")
         if not isinstance(index.rows, ArrayVectors):
@@ -54,7 +58,7 @@ class ApproximateIndex:
         stamp = {"rows": rows, "usearch": usearch.__version__}
         header = json.dumps(stamp).encode().ljust(_HEADER - 1) + b"\n"
         if _begin(self.path) != header:
-            graph = _build(usearch.index, self._rows, report)
+            graph = _build(usearch.index, self._rows, report, n_threads or 0)
             with replacing(self.path) as file:
                 file.write(header)
                 file.write(graph)
@@ -77,7 +81,9 @@ class ApproximateIndex:
         return found, scores
 
 
-def _build(usearch: Any, rows: ArrayVectors, report: Callable[[int, int], object]) -> bytes:
+def _build(
+    usearch: Any, rows: ArrayVectors, report: Callable[[int, int], object], n_threads: int
+) -> bytes:
     graph = usearch.Index(ndim=rows.shape[1], metric="cos", dtype="f16")
     first = 0
     for block in rows.blocks(_BLOCK):
@@ -85,7 +91,7 @@ def _build(usearch: Any, rows: ArrayVectors, report: Callable[[int, int], object
         values, lengths = measured(block, first)
         able = np.flatnonzero(lengths)  # a row of zeros has no direction, and is never found
         # Of length 1, because half precision holds no number beyond 65504.
-        graph.add(first + able, values[able] / lengths[able, None])
+        graph.add(first + able, values[able] / lengths[able, None], threads=n_threads)
         first += len(block)
     return graph.save()
 

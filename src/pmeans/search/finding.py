@@ -19,8 +19,10 @@ from pmeans.types import Array
 
 if TYPE_CHECKING:
     from pmeans.search.approximate import ApproximateIndex
+    from pmeans.search.shards import ApproximateShards
 
-_VECTORS = "embedding"
+VECTORS = "embedding"
+"""The column of a Parquet file that has the vectors."""
 _TEXT = "text"
 _BATCH = 1024  # queries answered in one pass over the rows
 
@@ -69,7 +71,8 @@ def open_index(
     """Open rows to search in.
 
     Args:
-        path: A matrix ``.npy``, or a ``.parquet`` with the vectors in the column ``embedding``.
+        path: A matrix ``.npy``, a ``.parquet`` with the vectors in the column ``embedding``, or a
+            folder of shards, which know where their texts are.
         texts: The file that was embedded, with its delimiter and encoding as of `open_source`.
         text: The column that has the text in ``texts`` or, without it, in the ``.parquet`` itself;
             ``"text"`` if not given.
@@ -77,6 +80,12 @@ def open_index(
         encoding: Of ``texts``.
     """
     path = Path(path)
+    if path.is_dir():
+        from pmeans.search.shards import ShardedIndex, ShardVectors  # which is made of this
+
+        if texts is not None:
+            raise InputError(f"{str(path)!r} knows its texts: leave out texts=.")
+        return ShardedIndex(path, ShardVectors(path), text=text or _TEXT)
     if not path.is_file():
         raise StorageError(f"no file {str(path)!r}.")
     fields = Fields(text or _TEXT, on_error="skip")  # embed may have been told to skip, too
@@ -86,7 +95,7 @@ def open_index(
     if path.suffix == ".npy":
         if source is None and text is not None:
             raise InputError(f"{str(path)!r} has no columns: name the file of texts, texts=.")
-        return Index(path, ArrayVectors(_map(path)), source)
+        return Index(path, ArrayVectors(map_rows(path)), source)
     if path.suffix != ".parquet":
         raise InputError(f"cannot search {str(path)!r}: it ends with neither .npy nor .parquet.")
     rows = ParquetVectors(path)
@@ -95,7 +104,8 @@ def open_index(
     return Index(path, rows, source)
 
 
-def _map(path: Path) -> Array:
+def map_rows(path: Path) -> Array:
+    """Map a matrix, (n, dim)."""
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -111,16 +121,16 @@ class ParquetVectors:
         self._path = path
         with open_parquet(self._path) as file:
             self.columns: list[str] = file.schema_arrow.names
-            if _VECTORS not in self.columns:
+            if VECTORS not in self.columns:
                 raise FormatError(
-                    f"{path}: no column {_VECTORS!r} with vectors among "
-                    f"{', '.join(map(repr, self.columns))}.{did_you_mean(_VECTORS, self.columns)}"
+                    f"{path}: no column {VECTORS!r} with vectors among "
+                    f"{', '.join(map(repr, self.columns))}.{did_you_mean(VECTORS, self.columns)}"
                 )
-            first = next(file.iter_batches(1, columns=[_VECTORS]), None)
+            first = next(file.iter_batches(1, columns=[VECTORS]), None)
             value = first.column(0)[0].as_py() if first is not None else []
             if not isinstance(value, list):
-                kind = file.schema_arrow.field(_VECTORS).type
-                raise FormatError(f"{path}: the column {_VECTORS!r} holds {kind}, not vectors.")
+                kind = file.schema_arrow.field(VECTORS).type
+                raise FormatError(f"{path}: the column {VECTORS!r} holds {kind}, not vectors.")
             self.shape: tuple[int, int] = (file.metadata.num_rows, len(value))
 
     def blocks(self, n_rows: int) -> Iterator[Array]:
@@ -129,7 +139,7 @@ class ParquetVectors:
 
         n_seen, dim = 0, self.shape[1]
         with open_parquet(self._path) as file:
-            for batch in file.iter_batches(n_rows, columns=[_VECTORS]):
+            for batch in file.iter_batches(n_rows, columns=[VECTORS]):
                 lists = batch.column(0)
                 lengths = pyarrow.compute.list_value_length(lists).fill_null(-1).to_numpy()
                 other = np.flatnonzero(lengths != dim)
@@ -158,7 +168,7 @@ def find(
     *,
     lang: str | None = None,
     k: int = 10,
-    approximate: ApproximateIndex | None = None,
+    approximate: ApproximateIndex | ApproximateShards | None = None,
 ) -> Iterator[tuple[str, list[Hit]]]:
     """Find the rows nearest to each of a stream of queries.
 

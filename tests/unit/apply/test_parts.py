@@ -19,14 +19,11 @@ from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError, LanguageError, PmeansError, StorageError
 from pmeans.files import locked
+from pmeans.parts import here
 from pmeans.rows import Fields, open_source
 
 TEXTS = ["a house", "the dog", "zzz", "", "house dog house", "dog", "ein hund", "a", "haus"]
 NOT_UTF8 = pa.array([b"the dog", b"\xed\xa0\x80", b"a"]).view(pa.string())  # half a character
-
-
-def here(tasks):
-    return map(parts.perform, tasks)
 
 
 def table(texts, first=0, **more):
@@ -42,7 +39,7 @@ def model(tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Two files, the rows of which make three parts."""
-    monkeypatch.setattr(parts, "ROWS", 4)
+    monkeypatch.setattr(parts.jobs, "ROWS", 4)
     (tmp_path / "in").mkdir()
     pq.write_table(table(TEXTS[:6]), tmp_path / "in" / "a.parquet", row_group_size=5)
     pq.write_table(table(TEXTS[6:], 6), tmp_path / "in" / "b.parquet")
@@ -94,7 +91,7 @@ def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again
     pq.write_table(table(TEXTS[:2], 9), folder / "c.parquet")
     assert embed(folder, out, model).parts == 4
     pq.write_table(table(["dog"], 9), folder / "c.parquet")
-    with pytest.raises(InputError, match="1 parts that are made of other inputs.*restart=True"):
+    with pytest.raises(InputError, match=r"1 parts that are made of other inputs.*restart=True"):
         embed(folder, out, model)
     with pytest.raises(InputError, match="4 parts that are made"):
         embed(folder, out, model, normalize=True)
@@ -188,7 +185,7 @@ def test_a_pattern_goes_into_folders_and_never_beyond_a_slash(tmp_path, folder, 
 
 def test_a_damaged_file_is_named(tmp_path, folder, model):
     (folder / "c.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(FormatError, match="c.parquet: cannot be read as Parquet"):
+    with pytest.raises(FormatError, match=r"c.parquet: cannot be read as Parquet"):
         embed(folder, tmp_path / "out", model)
 
 
@@ -197,7 +194,7 @@ def test_a_file_that_shrinks_meanwhile_is_told(tmp_path, folder, model):
         pq.write_table(table(["dog"]), folder / "b.parquet")
         return here(tasks)
 
-    with pytest.raises(StorageError, match="b.parquet has changed since the job began"):
+    with pytest.raises(StorageError, match=r"b.parquet has changed since the job began"):
         embed(folder, tmp_path / "out", model, engine=engine)
 
 
@@ -210,7 +207,7 @@ def test_a_folder_in_use_by_another_job_is_refused_and_untouched(tmp_path, folde
 
 
 def test_a_folder_with_files_of_others_is_refused_even_to_restart(tmp_path, folder, model):
-    with pytest.raises(InputError, match="holds 'a.parquet', which is no part"):
+    with pytest.raises(InputError, match=r"holds 'a.parquet', which is no part"):
         parts.embed_parts(f"{folder}/a.parquet", folder, engine=here, model=model, lang="en")
     (tmp_path / "out").mkdir()
     shutil.copy(folder / "a.parquet", tmp_path / "out" / "mine.parquet")
@@ -246,7 +243,7 @@ def no_bucket():
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):  # noqa: N802
+        def do_GET(self):
             asked.append(self.path)
             body = b"<Error><Code>NoSuchBucket</Code><Message>no such bucket</Message></Error>"
             self.send_response(404)

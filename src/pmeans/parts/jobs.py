@@ -1,0 +1,159 @@
+"""What is made of many files: vectors, labels, an index; each a job of pieces."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pmeans import arrow
+from pmeans.apply.jobs import embedding_identity, labelling_identity
+from pmeans.apply.labelled import checked_language
+from pmeans.errors import FormatError, InputError
+from pmeans.files import optional
+from pmeans.parts.running import Engine, Tally, here, run_parts
+from pmeans.rows.fields import Fields, OnError
+from pmeans.rows.folders import find_parquet
+from pmeans.rows.sources import check_strings
+from pmeans.search.finding import VECTORS
+from pmeans.search.shards import Shard
+from pmeans.tensors import Precision
+
+ROWS = 65_536
+"""Of a piece: some seconds of work, so that few are lost with a worker and none waits for long."""
+
+
+def embed_parts(
+    files: str,
+    out: str | Path,
+    *,
+    engine: Engine,
+    model: str = "default",
+    text: str = "text",
+    lang: str | None = None,
+    lang_column: str | None = None,
+    normalize: bool = False,
+    dtype: Precision = "float32",
+    on_error: OnError = "fail",
+    restart: bool = False,
+) -> Tally:
+    """Write the rows of Parquet files, each with its vector, into a folder of Parquet files.
+
+    Args:
+        files: A file, a folder, a pattern, or an address of these, as `find_parquet` takes it.
+        out: The folder; on a cluster, one that all machines see under this name.
+        engine: The ``run`` of `pmeans.integrations.ray` or `pmeans.integrations.spark`.
+        model: What `pmeans.load` opens, in every process.
+        text: As of `pmeans.arrow.embed`, like all others.
+        lang: See there.
+        lang_column: See there.
+        normalize: See there.
+        dtype: See there.
+        on_error: See there; a row that is passed over has a vector of zeros, as in `pmeans embed`.
+        restart: Discard the parts that are there.
+    """
+    encoder = arrow.open_encoder(model)
+    code = checked_language(encoder, lang, lang_column)
+    fields = Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
+    columns = {"text": text, "lang_column": lang_column}
+    how = {"normalize": normalize, "dtype": dtype}
+    identity = {**embedding_identity(encoder, code, normalize, dtype), **columns}
+    options = {"model": _anywhere(model), "lang": code, **columns, **how, "on_error": on_error}
+    pieces = _pieces("embed", files, fields, options)
+    keep = (*encoder.files, model)
+    return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
+
+
+def predict_parts(
+    files: str,
+    out: str | Path,
+    *,
+    engine: Engine,
+    classifier: str | Path,
+    text: str = "text",
+    lang: str | None = None,
+    lang_column: str | None = None,
+    on_error: OnError = "fail",
+    restart: bool = False,
+) -> Tally:
+    """Write the rows of Parquet files, each with its label, into a folder of Parquet files.
+
+    The columns that are added are those of `pmeans.arrow.predict`; arguments are as of
+    `embed_parts`, and ``classifier`` is a folder that `TransferClassifier.save` wrote.
+    """
+    opened = arrow.open_classifier(classifier)
+    languages = opened.encoder_.languages
+    code = checked_language(opened.encoder_, lang, lang_column)
+    fields = Fields(text, lang_column, languages=languages, on_error=on_error, whole=True)
+    columns = {"text": text, "lang_column": lang_column}
+    identity = {**labelling_identity(opened, code), **columns}
+    options = {
+        "classifier": _anywhere(str(classifier)), "lang": code, **columns, "on_error": on_error,
+    }  # fmt: skip
+    pieces = _pieces("predict", files, fields, options)
+    keep = (*opened.encoder_.files, str(classifier))
+    return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
+
+
+def index_parts(
+    files: str, out: str | Path, *, engine: Engine, shards: int, restart: bool = False
+) -> Tally:
+    """Make an index in shards of what `embed_parts` wrote: see `pmeans.search.shards`.
+
+    Args:
+        files: As of `embed_parts`, with vectors in the column ``embedding``.
+        out: The folder, as there.
+        engine: As there; `here` builds one shard after the other, each with all threads.
+        shards: How many, at most: files are not divided.
+        restart: As there.
+    """
+    optional("usearch.index", "search", "an index in shards")
+    if shards < 1:
+        raise InputError(f"cannot make {shards} shards: ask for at least 1.")
+    found = [file for file in find_parquet(files) if file.rows]
+    for file in found:
+        if VECTORS not in file.schema.names:
+            raise FormatError(f"{file.path}: no column {VECTORS!r} with vectors.")
+    total, first, groups = sum(file.rows for file in found), 0, defaultdict[int, list[Any]](list)
+    for file in found:
+        groups[first * shards // total].append((first, file))
+        first += file.rows
+    pieces = []
+    for group in groups.values():
+        (start, some), members = group[0], [file for _, file in group]
+        shard = Shard(some.address, [(file.path, file.rows) for file in members], start)
+        of = {"first": start, "files": [[f.path, f.size, f.modified] for f in members]}
+        n_threads = None if engine is here else 1
+        pieces.append({"kind": "index", "of": of, "shard": asdict(shard), "n_threads": n_threads})
+    return run_parts(pieces, {}, out, ".json", engine, restart=restart)
+
+
+def _pieces(
+    kind: str, files: str, fields: Fields, options: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the pieces of all files, after checking that each has the columns asked for."""
+    checked = set()
+    for file in find_parquet(files):
+        check_strings(file.schema, fields, file.path)
+        names = tuple(file.schema.names)
+        if names not in checked:  # a column that is added may be there
+            _ADDING[kind](file.schema.empty_table(), **options, place=(file.path, 0))
+            checked.add(names)
+        for start in range(0, file.rows, ROWS):
+            stop = min(start + ROWS, file.rows)
+            of = {"input": file.path, "size": file.size, "modified (ns)": file.modified}
+            yield {
+                "kind": kind, "of": {**of, "rows": [start, stop]}, "options": options,
+                "address": file.address, "path": file.path, "start": start, "stop": stop,
+            }  # fmt: skip
+
+
+_ADDING: dict[str, Callable[..., Any]] = {"embed": arrow.embed, "predict": arrow.predict}
+
+
+def _anywhere(path: str) -> str:
+    """Return a path that a process in another folder understands; a name stays as it is."""
+    known = path != "default" and Path(path).exists()
+    return str(Path(path).absolute()) if known else path

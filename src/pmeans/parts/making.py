@@ -1,0 +1,156 @@
+"""What a worker does: a task becomes a part, and an outcome."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pmeans import arrow
+from pmeans.apply.jobs import count_empty
+from pmeans.errors import FormatError, PmeansError, StorageError
+from pmeans.files import optional, replacing
+from pmeans.identifier import Doubts
+from pmeans.rows.folders import open_file
+from pmeans.rows.sources import open_parquet, parquet_batches
+from pmeans.rows.writers import PLAIN
+from pmeans.search.finding import VECTORS
+from pmeans.search.shards import Shard, build_shard
+
+FAILED = ".failed"
+"""In the folder: a task has an error, and those to come are not begun."""
+
+_COUNTS = b"pmeans"  # the key of a part's counts, among what its file says of itself
+
+
+def work(batch: Any) -> Any:
+    """Do the tasks in the first column of an Arrow batch; return the same kind, of outcomes."""
+    return type(batch).from_pydict({"outcome": list(map(perform, batch.column(0).to_pylist()))})
+
+
+def perform(task: str) -> str:
+    """Do one task, unless it is done, and return its counts, or the error that is no use to retry.
+
+    Both are JSON.
+    """
+    given = json.loads(task)
+    folder = Path(given.pop("out"))
+    path, make = folder / given.pop("name"), _MAKERS[given.pop("kind")]
+    del given["of"]
+    if (folder / FAILED).exists():
+        return "{}"
+    try:
+        if not path.exists():
+            make(path, **given)
+        return json.dumps(counts_of(path))
+    except PmeansError as error:
+        (folder / FAILED).touch()
+        return json.dumps({"error": type(error).__name__, "message": str(error)})
+
+
+def gave_up(engine: str, error: Exception) -> PmeansError:
+    """Return an error for one that an engine stops at, with the line of it that says why."""
+    lines = str(error).strip().splitlines()
+    told = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    why = (told or lines or [type(error).__name__])[-1].rstrip(".")
+    return PmeansError(
+        f"{engine} gave up: {why}. Finished parts are kept: the same job goes on from there."
+    )
+
+
+def _embed_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:
+    _write(part, arrow.embed, options, piece, _vectors_counted, PLAIN)
+
+
+def _predict_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:
+    _write(part, arrow.predict, options, piece, _labels_counted, {})
+
+
+def _index_piece(part: Path, /, shard: dict[str, Any], n_threads: int | None) -> None:
+    build_shard(part, Shard(**shard), n_threads)
+
+
+_MAKERS: dict[str, Callable[..., None]] = {
+    "embed": _embed_piece, "predict": _predict_piece, "index": _index_piece,
+}  # fmt: skip
+
+
+def _write(
+    path: Path,
+    make: Callable[..., Any],
+    options: dict[str, Any],
+    piece: dict[str, Any],
+    counted: Callable[[Any, Any], tuple[Any, dict[str, int]]],
+    style: dict[str, Any],
+) -> None:
+    """Write what a function of Arrow makes of a piece of a file, batch by batch."""
+    pyarrow, doubts, total = _pyarrow(), Doubts(), Counter[str]()
+    where, row, stop = piece["path"], piece["start"], piece["stop"]
+    with (
+        open_file(piece["address"], where) as stream,
+        _damage_told(pyarrow, where),
+        pyarrow.parquet.ParquetFile(stream) as file,
+        replacing(path) as target,
+        contextlib.ExitStack() as closing,
+    ):
+        writer = None
+        for batch in parquet_batches(file, start=row, stop=stop):
+            # One thread: there are as many workers as cores.
+            done = make(batch, n_threads=1, doubts=doubts, place=(where, row), **options)
+            done, counts = counted(pyarrow, done)
+            if writer is None:
+                opened = pyarrow.parquet.ParquetWriter(target, done.schema, **style)
+                writer = closing.enter_context(opened)
+            writer.write_batch(done)
+            total.update(counts, rows=batch.num_rows)
+            row += batch.num_rows
+        if writer is None or row < stop:
+            raise StorageError(f"{where} has changed since the job began: run it again.")
+        told = json.dumps({**total, **asdict(doubts)}).encode()
+        writer.add_key_value_metadata({_COUNTS: told})
+
+
+@contextlib.contextmanager
+def _damage_told(pyarrow: Any, where: str) -> Iterator[None]:
+    """Say what is wrong with a file; an error of the system, which may pass, is the engine's."""
+    try:
+        yield
+    except pyarrow.ArrowException as error:
+        raise FormatError(f"{where}: cannot be read as Parquet: {error}") from error
+
+
+def _vectors_counted(pyarrow: Any, batch: Any) -> tuple[Any, dict[str, int]]:
+    """Put zeros where there is no vector, and count these rows, and others that are zero."""
+    column = batch.column(VECTORS)
+    dim, values = column.type.list_size, column.values  # zeros where there is null
+    counts = {
+        "skipped": column.null_count,
+        "empty": count_empty(values.to_numpy().reshape(-1, dim)) - column.null_count,
+    }
+    whole = pyarrow.FixedSizeListArray.from_arrays(values, dim)
+    return batch.set_column(batch.num_columns - 1, VECTORS, whole), counts
+
+
+def _labels_counted(pyarrow: Any, batch: Any) -> tuple[Any, dict[str, int]]:
+    label, _, _, notes = batch.columns[-4:]
+    told = notes.to_pylist()
+    skipped = told.count("unreadable")
+    empty = sum(note.startswith("no known word") for note in told)
+    return batch, {"skipped": skipped, "empty": empty, "unsure": label.null_count - skipped}
+
+
+def counts_of(path: Path) -> dict[str, int]:
+    """Return what was counted while a part was made."""
+    if path.suffix == ".json":
+        return {"rows": json.loads(path.read_bytes())["rows"]}
+    with open_parquet(path) as file:
+        return json.loads((file.metadata.metadata or {}).get(_COUNTS, b"{}"))
+
+
+def _pyarrow() -> Any:
+    return optional("pyarrow.parquet", "data", "Parquet")
