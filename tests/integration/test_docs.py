@@ -3,6 +3,7 @@
 The docs' snippets take minutes, and run with ``make test-integrations``.
 """
 
+import contextlib
 import importlib.util
 import re
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import postgres
 from snippets import FENCE, ROOT, run_snippets
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -25,11 +27,15 @@ LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
 NAMED = re.compile(r"`((?:src|tests|recipes|experiments|studies|benchmarks|docs)/[\w./-]+)`")
 LIBRARIES = {
     "integrations.md": ["bertopic", "keybert", "langchain_core", "mteb", "sentence_transformers"],
+    "scale.md": ["faiss", "lance", "pgvector", "psycopg", "pyspark", "qdrant_client", "ray"],
     "tables.md": ["datasets", "duckdb", "gensim", "model2vec", "pandas", "polars", "spacy"],
 }
 """What pages need beside the extra [dev]."""
 # What Python hides from users: other libraries warn each other of what is old or absent.
-HIDDEN = ("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning")
+HIDDEN = (
+    *("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning"),
+    *("-W", "ignore::ResourceWarning", "-W", "ignore::FutureWarning"),
+)
 
 
 @pytest.mark.parametrize(
@@ -37,11 +43,15 @@ HIDDEN = ("-W", "ignore::DeprecationWarning", "-W", "ignore::ImportWarning")
     [ROOT / "README.md", *(pytest.param(p, marks=pytest.mark.integrations) for p in DOCS)],
     ids=lambda page: page.name,
 )
-def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path):
+def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
     for library in LIBRARIES.get(page.name, []):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"needs {library}: pip install 'pmeans[integrations]'")
-    run_snippets(page, tmp_path, sys.executable, *(HIDDEN if page.name in LIBRARIES else ()))
+    with contextlib.ExitStack() as servers:
+        if "psycopg" in LIBRARIES.get(page.name, []):
+            for name, value in servers.enter_context(postgres.served()).items():
+                monkeypatch.setenv(name, value)
+        run_snippets(page, tmp_path, sys.executable, *(HIDDEN if page.name in LIBRARIES else ()))
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))

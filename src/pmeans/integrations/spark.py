@@ -73,11 +73,8 @@ def run(tasks: list[str]) -> list[str]:
     with _started(pyspark) as session:
         rows = session.sparkContext.parallelize([(t,) for t in tasks], min(len(tasks), _MOST))
         try:
-            done = (
-                rows.toDF("task string")
-                .mapInArrow(lambda batches: map(parts.work, batches), "outcome string")
-                .collect()
-            )
+            frame = rows.toDF("task string")
+            done = frame.mapInArrow(lambda b: map(parts.work, b), "outcome string").collect()
         except pyspark.errors.PySparkException as error:
             raise parts.gave_up("Spark", error) from error
     return [row.outcome for row in done]

@@ -18,7 +18,7 @@ from pmeans.files import optional, replacing
 from pmeans.identifier import Doubts
 from pmeans.rows.folders import open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
-from pmeans.rows.writers import PLAIN
+from pmeans.rows.writers import parquet_style
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard, build_shard
 
@@ -64,7 +64,7 @@ def gave_up(engine: str, error: Exception) -> PmeansError:
 
 
 def _embed_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:
-    _write(part, arrow.embed, options, piece, _vectors_counted, PLAIN)
+    _write(part, arrow.embed, options, piece, _vectors_counted, parquet_style(options["dtype"]))
 
 
 def _predict_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:

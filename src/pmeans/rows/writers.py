@@ -34,8 +34,6 @@ VectorFormat = Literal["npy", "jsonl", "parquet"]
 TableFormat = Literal["csv", "tsv", "jsonl", "parquet"]
 _NPY_HEADER = 128
 """Bytes up to the first row: room for any number of rows, and a multiple of 64 as NumPy asks."""
-PLAIN = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-"""How Parquet files with vectors are written: these hardly shrink."""
 _GROUP = 8192  # rows of a row group of Parquet
 
 
@@ -133,6 +131,16 @@ def coded_rows(rows: Floats, dtype: Precision, first: int = 0) -> Array:
     return quantised(rows, None, dtype, lambda i: f"row {first + i:,}.")[0]
 
 
+def parquet_style(dtype: Precision) -> dict[str, Any]:
+    """Return how a Parquet file with vectors is written: not compressed, as these hardly shrink.
+
+    Parquet stores a whole number in four bytes at least. As places in a dictionary, which has no
+    more than 255 of them, codes take one.
+    """
+    coded = dtype == "int8"
+    return {"compression": "none", "use_dictionary": coded, "write_statistics": False}
+
+
 def table_writer(
     out: str | Path | IO[bytes],
     format: TableFormat | None = None,  # noqa: A002
@@ -222,7 +230,7 @@ class _VectorParquet(_Npy):
                 numbers = pyarrow.array(np.arange(start, stop))
                 yield pyarrow.table([numbers, vectors], schema=schema)
 
-        _copy(out, partial, schema, tables(), **PLAIN)
+        _copy(out, partial, schema, tables(), **parquet_style(self.precision))
 
 
 class _Table(Writer):
