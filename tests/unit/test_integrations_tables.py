@@ -40,8 +40,9 @@ def test_no_adapter_loads_its_library_before_it_is_used():
     program = (
         "import json, sys\n"
         "from pmeans import arrow\n"
-        "from pmeans.integrations import duckdb, gensim, model2vec, polars\n"
-        "print(json.dumps(sorted(set(sys.modules) & {'pyarrow', 'duckdb', 'gensim', 'polars'})))"
+        "from pmeans.integrations import duckdb, gensim, model2vec, polars, ray, spark\n"
+        "named = {'pyarrow', 'duckdb', 'gensim', 'polars', 'ray', 'pyspark', 'usearch'}\n"
+        "print(json.dumps(sorted(set(sys.modules) & named)))"
     )
     done = subprocess.run([sys.executable, "-c", program], stdout=-1, check=True)
     assert json.loads(done.stdout) == []

@@ -31,7 +31,6 @@ def run(
     import importlib
 
     from pmeans.errors import InputError
-    from pmeans.files import optional
     from pmeans.parts import here
 
     for name, value in unfit.items():
@@ -41,8 +40,9 @@ def run(
         raise InputError("--engine reads Parquet files and writes a folder: name both.")
     work = here
     if engine:
-        optional({"ray": "ray", "spark": "pyspark"}[engine], engine, f"--engine {engine}")
-        work = importlib.import_module(f"pmeans.integrations.{engine}").run
+        module = importlib.import_module(f"pmeans.integrations.{engine}")
+        module.available()  # else it would be missed when all files have been looked at
+        work = module.run
     with resumable():
         done = make(**given, engine=work)
     there = f", {done.found:,} of which were there" if done.found else ""

@@ -70,13 +70,20 @@ def predict(
     return _mapped(dataset, make)
 
 
+def available() -> Any:
+    """Import Ray, told before to tell its makers nothing, and to listen on this machine alone."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # of all systems, by its name
+    return optional("ray.data", "ray", "engine='ray'")
+
+
 def run(tasks: list[str]) -> list[str]:
     """Do the tasks of `pmeans.parts` in Ray's workers, and return their outcomes.
 
     If this process is connected to a cluster, by ``ray.init``, they are done there. If not, Ray is
     started on this machine, and stopped afterwards.
     """
-    ray = optional("ray.data", "ray", "engine='ray'")
+    ray = available()
     with _started(ray):
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = sys.stderr.isatty()
@@ -101,16 +108,14 @@ def _started(ray: Any) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # it would tell its makers
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        ray.init(
-            num_cpus=available_threads(),
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            _node_ip_address="127.0.0.1",
-            _temp_dir=folder,
-        )
+        try:
+            ray.init(
+                num_cpus=available_threads(), include_dashboard=False, log_to_driver=False,
+                logging_level=logging.ERROR, _temp_dir=folder,
+            )  # fmt: skip
+        except Exception as error:  # it raises no other kind if it cannot start
+            raise parts.gave_up("Ray", error) from error
         try:
             yield
         finally:

@@ -1,8 +1,7 @@
 """Spark: vectors or labels beside the columns of a data frame, and folders of parts made by Spark.
 
-`mapInArrow` hands the batches of a frame to Python processes beside Spark's executors. Each opens a
-model once, shares its pages with the others, and has one thread, because Spark runs as many of them
-as it has cores. What dies is Spark's to start again.
+`mapInArrow` hands batches to Python processes beside Spark's executors. Each opens a model once,
+shares its pages with the others, and has one thread: Spark runs as many of them as it has cores.
 """
 
 from __future__ import annotations
@@ -55,13 +54,15 @@ def predict(
     lang_column: str | None = None,
     on_error: OnError = "fail",
 ) -> DataFrame:
-    """Return a frame with the four columns more that `pmeans.arrow.predict` adds.
-
-    ``classifier`` is a folder that `TransferClassifier.save` wrote; the others are as of `embed`.
-    """
+    """Return a frame with four columns more, as `pmeans.arrow.predict` adds them."""
     columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
     make = partial(arrow.predict, classifier=classifier, **columns, on_error=on_error)
     return _mapped(frame, make)
+
+
+def available() -> Any:
+    """Import Spark, or say how to get it."""
+    return optional("pyspark.sql", "spark", "engine='spark'")
 
 
 def run(tasks: list[str]) -> list[str]:
@@ -69,11 +70,11 @@ def run(tasks: list[str]) -> list[str]:
 
     They are done by the active session. If there is none, Spark is started here, and stopped.
     """
-    pyspark = optional("pyspark.sql", "spark", "engine='spark'")
+    pyspark = available()
     with _started(pyspark) as session:
         rows = session.sparkContext.parallelize([(t,) for t in tasks], min(len(tasks), _MOST))
+        frame = rows.toDF("task string")
         try:
-            frame = rows.toDF("task string")
             done = frame.mapInArrow(lambda b: map(parts.work, b), "outcome string").collect()
         except pyspark.errors.PySparkException as error:
             raise parts.gave_up("Spark", error) from error
@@ -81,8 +82,7 @@ def run(tasks: list[str]) -> list[str]:
 
 
 def _mapped(frame: DataFrame, make: Callable[..., Any]) -> DataFrame:
-    pyspark = optional("pyspark.sql.types", "spark", "pmeans.integrations.spark")
-    pyarrow = optional("pyarrow", "spark", "pmeans.integrations.spark")
+    pyspark, pyarrow = available(), optional("pyarrow", "spark", "engine='spark'")
     make = partial(make, n_threads=1, doubts=Doubts())  # else they are told for every batch
     none = pyarrow.schema([(name, pyarrow.string()) for name in frame.columns]).empty_table()
     added = list(make(none).schema)[len(frame.columns) :]

@@ -21,6 +21,7 @@ from pmeans.errors import FormatError, InputError, LanguageError, PmeansError, S
 from pmeans.files import locked
 from pmeans.parts import here
 from pmeans.rows import Fields, open_source
+from pmeans.rows.writers import vector_writer
 
 TEXTS = ["a house", "the dog", "zzz", "", "house dog house", "dog", "ein hund", "a", "haus"]
 NOT_UTF8 = pa.array([b"the dog", b"\xed\xa0\x80", b"a"]).view(pa.string())  # half a character
@@ -294,3 +295,15 @@ def test_options_for_files_are_refused_with_an_engine(more, message):
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 1
     assert message in done.output
+
+
+def test_codes_take_a_byte_each_in_parquet(tmp_path):
+    codes = np.random.default_rng(0).normal(size=(20_000, 8)).astype(np.float32)
+    writer = vector_writer(tmp_path / "v.parquet", 8, dtype="int8")
+    with open(tmp_path / "v.partial", "w+b") as file:
+        writer.begin(file, ())
+        writer.append(file, codes, 0)
+        writer.finish(file, tmp_path / "v.partial", tmp_path / "v.parquet", len(codes))
+    with pq.ParquetFile(tmp_path / "v.parquet") as file:
+        sizes = [file.metadata.row_group(i).column(1).total_compressed_size for i in range(3)]
+    assert sum(sizes) < 1.3 * codes.size  # lists cost a bit more
