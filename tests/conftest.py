@@ -12,6 +12,9 @@ from pmeans.spaces.space import WordSpace
 
 # No test fetches a model: libraries that would ask a hub for one are told so before they start.
 os.environ.update(HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+# Nor does one tell anybody, or listen beyond this machine.
+os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
+os.environ.update(SPARK_LOCAL_IP="127.0.0.1")
 
 # Timings of a shared machine say nothing about correctness.
 settings.register_profile(
