@@ -27,6 +27,7 @@ pytestmark = [
 ]
 NEEDED = {"ray": "ray", "spark": "pyspark"}
 WORKER = {"ray": "ray::", "spark": "pyspark.daemon"}
+LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 SENTENCES = [EN[0], DE[0], "", "qwrtz", *EN[1:], *DE[1:]]
 
 
@@ -113,7 +114,7 @@ def test_a_dataset_of_ray_gets_vectors_and_labels(topics):
     library("ray", "ray")
     ray = on_ray.available()
     with on_ray._started(ray):
-        assert listening() <= {"127.0.0.1", "::1"}
+        assert listening() <= LOOPBACK
         ray.data.DataContext.get_current().enable_progress_bars = False
         given = ray.data.from_arrow(pa.table({"text": [*DE, None], "lang": ["de"] * 5}))
         made = on_ray.embed(given, lang_column="lang", on_error="skip", normalize=True)
@@ -129,7 +130,7 @@ def test_a_dataset_of_ray_gets_vectors_and_labels(topics):
 def test_a_frame_of_spark_gets_vectors_and_labels(topics):
     library("pyspark", "spark")
     with on_spark._started(on_spark.available()) as session:
-        assert listening() <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+        assert listening() <= LOOPBACK
         given = session.createDataFrame(
             [*((text, "de") for text in DE), (None, "de")], "text string, lang string"
         )
