@@ -13,7 +13,6 @@
 namespace pmeans {
 namespace {
 
-constexpr size_t run_length = 64; // float32 additions in a row, before float64 takes over
 constexpr double pi = 3.14159265358979323846;
 
 // Where min, mean and max go, as multiples of dim; -1 if they are not wanted.
@@ -21,118 +20,69 @@ struct Places { long low, mean, high; };
 
 // Min, sum and max of N vectors of columns from j on, in one pass over the words. The sum of a
 // `longer` sentence is taken in runs of float32, and float64 adds up the runs.
-template <class T, int N, bool extremes, bool sums, bool longer>
-inline void columns(const Means& m, const Rows& r, Places at, size_t j, float* out, Vector& doubt) {
+template <class T, int N, bool extremes, bool longer, class Amount>
+inline void columns(const Means& m, const Rows& r, Places at, size_t j, Amount amount, float* out,
+                    Vector& doubt) {
   Vector low[N], high[N], sum[N] = {};
   double total[longer ? N * lanes : 1] = {};
-  auto row = [&](size_t i) { return static_cast<const T*>(r.row[i]) + j; };
-  auto scale = [&](size_t i) { return sizeof(T) == 1 ? r.scale[i] : 0.0f; };
   // The same columns of the next sentence are fetched meanwhile: rows come from all over a matrix,
   // and waiting for them would take longer than the arithmetic.
   for (size_t i = 0; i < r.next_count; ++i)
     __builtin_prefetch(static_cast<const T*>(r.next[i]) + j);
-  for (int k = 0; k < N; ++k) low[k] = high[k] = load(row(0) + k * lanes, scale(0));
-  for (size_t start = 0; start < r.count; start += run_length) {
-    const size_t end = longer && start + run_length < r.count ? start + run_length : r.count;
-    for (size_t i = start; i < end; ++i) {
-      const T* p = row(i);
-      for (int k = 0; k < N; ++k) {
-        const Vector x = load(p + k * lanes, scale(i));
-        if (extremes) low[k] = x < low[k] ? x : low[k];
-        if (extremes) high[k] = x > high[k] ? x : high[k];
-        if (sums) sum[k] += x;
-      }
-    }
-    if (longer && sums)
-      for (int k = 0; k < N; ++k) {
-        for (int l = 0; l < lanes; ++l) total[k * lanes + l] += static_cast<double>(sum[k][l]);
-        sum[k] = Vector{};
-      }
+  for (int k = 0; k < N; ++k) {
+    const float scale = sizeof(T) == 1 ? r.scale[0] : 0.0f;
+    low[k] = high[k] = load(static_cast<const T*>(r.row[0]) + j + k * lanes, scale, amount);
   }
+  const auto word = [&](const Vector(&x)[N]) {
+    for (int k = 0; k < N; ++k) {
+      if (extremes) low[k] = x[k] < low[k] ? x[k] : low[k];
+      if (extremes) high[k] = x[k] > high[k] ? x[k] : high[k];
+      sum[k] += x[k];
+    }
+  };
+  each_word<T, N>(r, j, amount, word, [&] {
+    for (int k = 0; k < N && longer; ++k) {
+      for (int l = 0; l < lanes; ++l) total[k * lanes + l] += static_cast<double>(sum[k][l]);
+      sum[k] = Vector{};
+    }
+  });
   for (int k = 0; k < N; ++k) {
     const size_t c = j + k * lanes;
-    if (at.low >= 0) put(m, out, at.low * m.dim + c, low[k], doubt);
-    if (at.high >= 0) put(m, out, at.high * m.dim + c, high[k], doubt);
+    if (at.low >= 0) put(m, out, at.low * m.dim + c, amount, low[k], doubt);
+    if (at.high >= 0) put(m, out, at.high * m.dim + c, amount, high[k], doubt);
     Vector mean = sum[k] / static_cast<float>(r.count);
     if (longer)
       for (int l = 0; l < lanes; ++l)
         mean[l] = static_cast<float>(total[k * lanes + l] / static_cast<double>(r.count));
     // NAN. Comparisons are false of it, so that min and max pass it over; a sum does not.
     if (at.mean >= 0)
-      put(m, out, at.mean * m.dim + c, mean, doubt);
+      put(m, out, at.mean * m.dim + c, amount, mean, doubt);
     else
       doubt += mean - mean;
   }
 }
 
-// The same for spaces narrower than one vector. Returns whether everything is finite.
-template <class T>
-bool narrow(const Means& m, const Rows& r, Places at, float* out) {
-  bool all = true;
-  for (size_t j = 0; j < m.dim; ++j) {
-    auto value = [&](size_t i) {
-      return to_float(static_cast<const T*>(r.row[i])[j], sizeof(T) == 1 ? r.scale[i] : 0.0f);
-    };
-    float low = value(0), high = low, sum = 0;
-    double total = 0;
-    for (size_t i = 0; i < r.count; ++i) {
-      const float x = value(i);
-      low = x < low ? x : low;
-      high = x > high ? x : high;
-      sum += x;
-      if ((i + 1) % run_length == 0 || i + 1 == r.count) {
-        total += static_cast<double>(sum);
-        if (r.count > run_length) sum = 0;
-      }
-    }
-    const float mean = r.count > run_length
-                           ? static_cast<float>(total / static_cast<double>(r.count))
-                           : sum / static_cast<float>(r.count);
-    if (at.low >= 0) put(m, out, at.low * m.dim + j, low);
-    if (at.mean >= 0) put(m, out, at.mean * m.dim + j, mean);
-    if (at.high >= 0) put(m, out, at.high * m.dim + j, high);
-    all &= mean - mean == 0;
-  }
-  return all;
-}
-
-template <class T, bool extremes, bool sums, bool longer>
+template <class T, bool extremes, bool longer>
 bool all_columns(const Means& m, const Rows& r, Places at, float* out) {
   Vector doubt = {};
-  size_t j = 0;
-  for (; j + wide * lanes <= m.dim; j += wide * lanes)
-    columns<T, wide, extremes, sums, longer>(m, r, at, j, out, doubt);
-  for (; j + lanes <= m.dim; j += lanes)
-    columns<T, 1, extremes, sums, longer>(m, r, at, j, out, doubt);
-  // The last vector reaches back over columns that are done: they get the same values again.
-  if (j < m.dim) columns<T, 1, extremes, sums, longer>(m, r, at, m.dim - lanes, out, doubt);
-  bool all = true;
-  for (int k = 0; k < lanes; ++k) all &= doubt[k] == 0;
-  return all;
+  each_column<wide>(m.dim, [&](size_t j, auto vectors, auto amount) {
+    columns<T, vectors.value, extremes, longer>(m, r, at, j, amount, out, doubt);
+  });
+  return none(doubt);
 }
 
 // Returns whether everything is finite.
 template <class T>
 bool min_mean_max(const Means& m, const Rows& r, Places at, float* out) {
-  if (m.dim < lanes) return narrow<T>(m, r, at, out);
-  if (r.count > run_length) return all_columns<T, true, true, true>(m, r, at, out);
-  if (at.low < 0 && at.high < 0) return all_columns<T, false, true, false>(m, r, at, out);
-  return all_columns<T, true, true, false>(m, r, at, out);
+  if (r.count > run_length) return all_columns<T, true, true>(m, r, at, out);
+  if (at.low < 0 && at.high < 0) return all_columns<T, false, false>(m, r, at, out);
+  return all_columns<T, true, false>(m, r, at, out);
 }
 
 // Min, mean and max in float64, where no sum of float32 numbers overflows, cut off at the end.
 void min_mean_max_again(const Means& m, const Rows& r, Places at, float* out, double* scratch) {
   double *low = scratch, *high = low + m.dim, *sum = high + m.dim;
-  float* row = reinterpret_cast<float*>(sum + m.dim);
-  for (size_t i = 0; i < r.count; ++i) {
-    decode_row(r, i, m.dim, row);
-    for (size_t j = 0; j < m.dim; ++j) {
-      const double x = row[j];
-      low[j] = i == 0 || x < low[j] ? x : low[j];
-      high[j] = i == 0 || x > high[j] ? x : high[j];
-      sum[j] = i == 0 ? x : sum[j] + x;
-    }
-  }
+  summarise(m, r, scratch);
   for (size_t j = 0; j < m.dim; ++j) {
     if (at.low >= 0) put(m, out, at.low * m.dim + j, cut_off(low[j]));
     if (at.high >= 0) put(m, out, at.high * m.dim + j, cut_off(high[j]));
@@ -281,37 +231,35 @@ bool any_power(const Means& m, const Rows& r, double p, size_t column, float* ou
   return true;
 }
 
-// Shifted means in float32, for each power that is NaN. Returns whether no sum and no difference of
-// numbers overflows.
+// Shifted means in float32. Returns whether everything is finite.
 template <class T>
 bool shifted(const Means& m, const Rows& r, float* out, double* scratch) {
-  constexpr int N = 4;  // polynomials that take turns
   float* known = reinterpret_cast<float*>(scratch);  // min, mean and max
-  const Means plain{m.dim, nullptr, 0, false, nullptr, nullptr, nullptr};
-  if (!min_mean_max<T>(plain, r, {0, 1, 2}, known)) return false;
-  for (size_t j = 0; j < m.dim; ++j)
-    if (known[2 * m.dim + j] - known[j] == INFINITY) return false;
-  for (size_t k = 0; k < m.n_powers; ++k) {
-    if (!isnan(m.powers[k])) continue;
-    size_t j = 0;
-    for (; j + N * lanes <= m.dim; j += N * lanes)
-      shifted_columns<T, N>(m, r, k, j, lanes, known, out);
-    for (; j + lanes <= m.dim; j += lanes) shifted_columns<T, 1>(m, r, k, j, lanes, known, out);
-    if (j < m.dim) shifted_columns<T, 1>(m, r, k, j, m.dim - j, known, out);
+  const Means plain{m.dim, nullptr, 0, false, nullptr, nullptr, nullptr, nullptr};
+  return min_mean_max<T>(plain, r, {0, 1, 2}, known) && shifted_means<T>(m, r, known, out);
+}
+
+// Calls work(T) with the type of the rows.
+template <class Work>
+bool typed(Type type, const Work& work) {
+  switch (type) {
+    case Type::float16: return work(Half());
+    case Type::int8: return work(int8_t());
+    default: return work(float());
   }
-  return true;
 }
 
 bool reduce(const Means& m, const Rows& r, float* out, double* scratch) {
   Places at{-1, -1, -1};
   bool sure = true;  // that all rows are finite
-  bool any_shifted = false;
-  for (size_t k = 0; k < m.n_powers; ++k) {
+  if (m.exponents) {
+    sure = typed(r.type, [&](auto t) { return shifted<decltype(t)>(m, r, out, scratch); });
+    if (!sure) shifted_again(m, r, out, scratch);
+  }
+  for (size_t k = 0; k < m.n_powers && !m.exponents; ++k) {
     const double p = m.powers[k];
     const auto place = static_cast<long>(k);
-    if (isnan(p))
-      any_shifted = true;
-    else if (p == 1)
+    if (p == 1)
       at.mean = place;
     else if (p == INFINITY)
       at.high = place;
@@ -323,25 +271,9 @@ bool reduce(const Means& m, const Rows& r, float* out, double* scratch) {
       sure &= any_power(m, r, p, k * m.dim, out, scratch);
   }
   if (at.low >= 0 || at.mean >= 0 || at.high >= 0) {
-    bool exact = false;
-    switch (r.type) {
-      case Type::float32: exact = min_mean_max<float>(m, r, at, out); break;
-      case Type::float16: exact = min_mean_max<Half>(m, r, at, out); break;
-      case Type::int8: exact = min_mean_max<int8_t>(m, r, at, out); break;
-    }
+    const bool exact =
+        typed(r.type, [&](auto t) { return min_mean_max<decltype(t)>(m, r, at, out); });
     if (!exact) min_mean_max_again(m, r, at, out, scratch);
-    sure &= exact;
-  }
-  if (any_shifted) {
-    bool exact = false;
-    switch (r.type) {
-      case Type::float32: exact = shifted<float>(m, r, out, scratch); break;
-      case Type::float16: exact = shifted<Half>(m, r, out, scratch); break;
-      case Type::int8: exact = shifted<int8_t>(m, r, out, scratch); break;
-    }
-    for (size_t k = 0; k < m.n_powers && !exact; ++k)
-      if (isnan(m.powers[k]))
-        shifted_again(m, r, m.exponents + k * m.dim, k * m.dim, out, scratch);
     sure &= exact;
   }
   float* row = reinterpret_cast<float*>(scratch);

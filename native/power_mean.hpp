@@ -14,10 +14,11 @@ enum class Type { float32, float16, int8 };
 // What to compute; the same for all sentences of a call.
 struct Means {
   size_t dim;
-  const double* powers;  // NaN where columns have shifted means, with a power of each its own
+  const double* powers;
   size_t n_powers;
   bool principal;
-  const float* exponents;  // those powers, (n_powers, dim); or null if there are none
+  const float* exponents;  // if means are shifted: a power for each column, (n_powers, dim); or null
+  const bool* squared;     // whether all of them are ±1, ±2, ±4, ±8, ±16 or ±inf, (n_powers,)
   const float* shift;   // subtracted from each column, then `factor` multiplies it; or null
   const float* factor;
 };

@@ -53,13 +53,20 @@ inline Vector load(const Half* p, float) {
 #endif
 }
 
-// The first n columns; the others are 0.
+// How many columns of a vector there are: all, or fewer in a space that is narrower than a vector.
+struct All {};
+struct Few { size_t n; };
+
 template <class T>
-inline Vector load(const T* p, float scale, size_t n) {
+inline Vector load(const T* p, float scale, All) { return load(p, scale); }
+template <class T>
+inline Vector load(const T* p, float scale, Few few) {
   T some[lanes] = {};
-  memcpy(some, p, n * sizeof(T));
+  memcpy(some, p, few.n * sizeof(T));
   return load(some, scale);
 }
+inline void store(float* p, const Vector& x, All) { memcpy(p, &x, sizeof x); }
+inline void store(float* p, const Vector& x, Few few) { memcpy(p, &x, few.n * sizeof(float)); }
 
 template <class T>
 void decode(const void* row, float scale, size_t dim, float* out) {
@@ -80,16 +87,51 @@ inline void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
   }
 }
 
+constexpr size_t run_length = 64;  // float32 additions in a row, before the sum starts anew
+
+// Calls word(x) with N vectors of columns from j on of every word, and run() after each run of words.
+template <class T, int N, class Amount, class Word, class Run>
+inline void each_word(const Rows& r, size_t j, Amount amount, const Word& word, const Run& run) {
+  for (size_t start = 0; start < r.count; start += run_length) {
+    const size_t end = start + run_length < r.count ? start + run_length : r.count;
+    for (size_t i = start; i < end; ++i) {
+      const T* p = static_cast<const T*>(r.row[i]) + j;
+      const float scale = sizeof(T) == 1 ? r.scale[i] : 0.0f;
+      Vector x[N];
+      for (int k = 0; k < N; ++k) x[k] = load(p + k * lanes, scale, amount);
+      word(x);
+    }
+    run();
+  }
+}
+
+// Calls work(j, Count<N>, amount) for N vectors of columns from j on, and then for single vectors.
+template <int N, class Work>
+inline void each_column(size_t dim, const Work& work) {
+  if (dim < lanes) return work(0, Count<1>(), Few{dim});
+  size_t j = 0;
+  for (; j + N * lanes <= dim; j += N * lanes) work(j, Count<N>(), All());
+  for (; j + lanes <= dim; j += lanes) work(j, Count<1>(), All());
+  // The last vector reaches back over columns that are done: they get the same values again.
+  if (j < dim) work(dim - lanes, Count<1>(), All());
+}
+
 // Puts a finished number into its column, z-normed if need be.
 inline void put(const Means& m, float* out, size_t column, float x) {
   if (m.shift) x = (x - m.shift[column]) * m.factor[column];
   out[column] = cut_off(static_cast<double>(x));
 }
-// `doubt` stays zero as long as everything that is put is finite.
-inline void put(const Means& m, float* out, size_t column, Vector x, Vector& doubt) {
-  if (m.shift) x = (x - load(m.shift + column, 0)) * load(m.factor + column, 0);
-  memcpy(out + column, &x, sizeof x);
+// The same for a vector. `doubt` stays zero as long as everything that is put is finite.
+template <class Amount>
+inline void put(const Means& m, float* out, size_t column, Amount amount, Vector x, Vector& doubt) {
+  if (m.shift) x = (x - load(m.shift + column, 0, amount)) * load(m.factor + column, 0, amount);
+  store(out + column, x, amount);
   doubt += x - x;
+}
+inline bool none(Vector doubt) {
+  bool all = true;
+  for (int k = 0; k < lanes; ++k) all &= doubt[k] == 0;
+  return all;
 }
 
 }  // namespace

@@ -61,65 +61,8 @@ inline void exp2_of(Vector (&t)[N]) {
   for (int n = 0; n < N; ++n) t[n] = of_bits(bits_of(power[n]) + (bits_of(shifted[n]) << 23));
 }
 
-// What is known of a block of N vectors of columns: the power of each column, min, mean and max.
-template <int N>
-struct Columns { Vector p[N], low[N], mean[N], high[N]; };
-
-// The shifted means of such a block, given `at`(i, n), its n-th vector of word i.
-template <int N, class At>
-inline void shifted_means(const Columns<N>& c, size_t count, const At& at, Vector (&out)[N]) {
-  Vector base[N], factor[N], size[N], total[N] = {}, sum[N] = {}, x[N];
-  for (int n = 0; n < N; ++n) {
-    const Vector range = c.high[n] - c.low[n];
-    base[n] = c.p[n] > 0.0f ? c.low[n] : c.high[n];
-    factor[n] = range > 1e-37f ? 1.0f / range : Vector{};
-    size[n] = c.p[n] > 0.0f ? c.p[n] : -c.p[n];
-  }
-  for (size_t i = 0; i < count; ++i) {
-    for (int n = 0; n < N; ++n) x[n] = (at(i, n) - base[n]) * factor[n];
-    log2_of<N>(x);
-    for (int n = 0; n < N; ++n) x[n] *= size[n];
-    exp2_of<N>(x);
-    for (int n = 0; n < N; ++n) sum[n] += x[n];
-    if (i % 64 == 63)  // as the mean, in runs
-      for (int n = 0; n < N; ++n) total[n] += sum[n], sum[n] = Vector{};
-  }
-  for (int n = 0; n < N; ++n) x[n] = (total[n] + sum[n]) / static_cast<float>(count);
-  log2_of<N>(x);
-  for (int n = 0; n < N; ++n) x[n] /= size[n];
-  exp2_of<N>(x);
-  for (int n = 0; n < N; ++n) {
-    const Vector low = c.low[n], high = c.high[n], p = c.p[n], root = (high - low) * x[n];
-    Vector inside = p > 0.0f ? low + root : high - root;
-    inside = inside < low ? low : inside > high ? high : inside;
-    out[n] = size[n] == 1.0f ? c.mean[n] : size[n] < INFINITY ? inside : p > 0.0f ? high : low;
-  }
-}
-
-// The shifted means of N vectors of columns from j on, for the k-th power; or of n < lanes columns.
-template <class T, int N>
-inline void shifted_columns(const Means& m, const Rows& r, size_t k, size_t j, size_t n,
-                            const float* known, float* out) {
-  Columns<N> c;
-  Vector x[N];
-  const auto some = [=](const float* p, int v) { return load(p + j + v * lanes, 0, n); };
-  for (int v = 0; v < N; ++v)
-    c.p[v] = some(m.exponents + k * m.dim, v), c.low[v] = some(known, v),
-    c.mean[v] = some(known + m.dim, v), c.high[v] = some(known + 2 * m.dim, v);
-  const auto row = [&](size_t i) { return static_cast<const T*>(r.row[i]) + j; };
-  const auto scale = [&](size_t i) { return sizeof(T) == 1 ? r.scale[i] : 0.0f; };
-  if (n < lanes)
-    shifted_means<N>(c, r.count, [&](size_t i, int) { return load(row(i), scale(i), n); }, x);
-  else
-    shifted_means<N>(
-        c, r.count, [&](size_t i, int v) { return load(row(i) + v * lanes, scale(i)); }, x);
-  for (int v = 0; v < N; ++v)
-    for (size_t l = 0; l < n; ++l) put(m, out, k * m.dim + j + v * lanes + l, x[v][l]);
-}
-
-// The same for all columns in float64, where no difference of float32 numbers overflows.
-inline void shifted_again(const Means& m, const Rows& r, const float* p, size_t column, float* out,
-                   double* scratch) {
+// The least, the largest and the sum of each column, in float64.
+inline void summarise(const Means& m, const Rows& r, double* scratch) {
   double *low = scratch, *high = low + m.dim, *sum = high + m.dim;
   float* row = reinterpret_cast<float*>(sum + m.dim);
   for (size_t i = 0; i < r.count; ++i) {
@@ -128,20 +71,164 @@ inline void shifted_again(const Means& m, const Rows& r, const float* p, size_t 
       const double x = row[j];
       low[j] = i == 0 || x < low[j] ? x : low[j];
       high[j] = i == 0 || x > high[j] ? x : high[j];
+      sum[j] = i == 0 ? x : sum[j] + x;
     }
   }
-  for (size_t j = 0; j < m.dim; ++j) sum[j] = 0;
-  for (size_t i = 0; i < r.count; ++i) {
-    decode_row(r, i, m.dim, row);
+}
+
+// What is known of N vectors of columns.
+template <int N, class Amount>
+struct Known {
+  size_t j;  // the first column
+  Amount amount;
+  Vector low[N], mean[N], high[N], range[N], factor[N];
+
+  Known(const float* known, size_t dim, size_t j, Count<N>, Amount amount) : j(j), amount(amount) {
+    for (int v = 0; v < N; ++v) {
+      low[v] = load(known + j + v * lanes, 0, amount);
+      mean[v] = load(known + dim + j + v * lanes, 0, amount);
+      high[v] = load(known + 2 * dim + j + v * lanes, 0, amount);
+      range[v] = high[v] - low[v];
+      factor[v] = range[v] > 1e-37f ? 1.0f / range[v] : Vector{};
+    }
+  }
+};
+
+// Puts means of power k of the v-th vector, given the power means of distances as a `share` of the
+// range.
+template <int N, class Amount>
+inline void put_shifted(const Means& m, const Known<N, Amount>& c, size_t k, int v, Vector p, Vector share,
+                        float* out, Vector& doubt) {
+  const Vector low = c.low[v], high = c.high[v], root = c.range[v] * share;
+  const Vector size = p > 0.0f ? p : -p;
+  Vector inside = p > 0.0f ? low + root : high - root;
+  inside = inside < low ? low : inside;
+  inside = inside > high ? high : inside;
+  inside = size == INFINITY ? p > 0.0f ? high : low : inside;
+  inside = size == 1.0f ? c.mean[v] : inside;
+  put(m, out, k * m.dim + c.j + v * lanes, c.amount, inside, doubt);
+}
+
+// SQUARES. Powers of 2, 4, 8 and 16 need no logarithm, and all of them together hardly more than
+// one: each is the square of the one before. Roots are square roots. What of u^4 is below 2^-31 is
+// nothing beside 1; without it, u^16 would be a denormal number, slow on many processors.
+constexpr int squarings = 4;
+inline void add_squares(Vector u, Vector (&sum)[squarings]) {
+  for (int k = 0; k < squarings; ++k) {
+    u *= u;
+    sum[k] += u;
+    if (k == 1) u += 0x1p-31f;
+  }
+}
+
+inline Vector square_root(Vector x) {
+  for (int l = 0; l < lanes; ++l) x[l] = __builtin_sqrtf(x[l]);
+  return x;
+}
+
+template <class T, class Amount>
+inline Vector by_squares(const Means& m, const Rows& r, const Known<1, Amount>& c, float* out) {
+  Vector doubt = {};
+  Vector up[squarings] = {}, down[squarings] = {}, all_up[squarings] = {}, all_down[squarings] = {};
+  const auto word = [&](const Vector(&x)[1]) {
+    const Vector u = (x[0] - c.low[0]) * c.factor[0];
+    add_squares(u, up);
+    add_squares(1.0f - u, down);
+  };
+  each_word<T, 1>(r, c.j, c.amount, word, [&] {
+    for (int s = 0; s < squarings; ++s) {
+      all_up[s] += up[s], up[s] = Vector{};
+      all_down[s] += down[s], down[s] = Vector{};
+    }
+  });
+  const float each = 1.0f / static_cast<float>(r.count);
+  for (size_t k = 0; k < m.n_powers; ++k) {
+    if (!m.squared[k]) continue;
+    const Vector p = load(m.exponents + k * m.dim + c.j, 0, c.amount);
+    const Vector size = p > 0.0f ? p : -p;
+    Vector share = {};
+#pragma GCC unroll 4
+    for (int s = squarings - 1; s >= 0; --s) {
+      const Vector mean = p > 0.0f ? all_up[s] * each : all_down[s] * each;
+      share = square_root(size == static_cast<float>(2 << s) ? mean : share);
+    }
+    put_shifted(m, c, k, 0, p, share, out, doubt);
+  }
+  return doubt;
+}
+
+// All other powers. An error of log2 u is multiplied by p in the power and divided by p in the root:
+// the result is as exact as log2 u.
+template <class T, int N, class Amount>
+inline void by_logarithms(const Means& m, const Rows& r, const Known<N, Amount>& c, size_t k,
+                          float* out, Vector& doubt) {
+  Vector p[N], base[N], size[N], total[N] = {}, sum[N] = {}, share[N];
+  for (int v = 0; v < N; ++v) {
+    p[v] = load(m.exponents + k * m.dim + c.j + v * lanes, 0, c.amount);
+    base[v] = p[v] > 0.0f ? c.low[v] : c.high[v];
+    size[v] = p[v] > 0.0f ? p[v] : -p[v];
+    size[v] = size[v] < 1.0f ? Vector{} + 1.0f : size[v];  // 0 only where there is no column
+  }
+  const auto word = [&](const Vector(&x)[N]) {
+    Vector u[N];
+    for (int v = 0; v < N; ++v) u[v] = (x[v] - base[v]) * c.factor[v];
+    log2_of<N>(u);
+    for (int v = 0; v < N; ++v) u[v] *= size[v];
+    exp2_of<N>(u);
+    for (int v = 0; v < N; ++v) sum[v] += u[v];
+  };
+  each_word<T, N>(r, c.j, c.amount, word, [&] {
+    for (int v = 0; v < N; ++v) total[v] += sum[v], sum[v] = Vector{};
+  });
+  for (int v = 0; v < N; ++v) share[v] = total[v] / static_cast<float>(r.count);
+  log2_of<N>(share);
+  for (int v = 0; v < N; ++v) share[v] /= size[v];
+  exp2_of<N>(share);
+  for (int v = 0; v < N; ++v) put_shifted(m, c, k, v, p[v], share[v], out, doubt);
+}
+
+// The shifted means of all columns, given min, mean and max. Returns whether everything is finite.
+template <class T>
+bool shifted_means(const Means& m, const Rows& r, const float* known, float* out) {
+  Vector doubt = {};
+  bool any_squared = false;
+  for (size_t k = 0; k < m.n_powers; ++k) {
+    any_squared |= m.squared[k];
+    if (!m.squared[k])
+      each_column<4>(m.dim, [&](size_t j, auto vectors, auto amount) {
+        const Known c(known, m.dim, j, vectors, amount);
+        for (const Vector& range : c.range) doubt += range - range;  // it may have overflowed
+        by_logarithms<T>(m, r, c, k, out, doubt);
+      });
+  }
+  if (any_squared)
+    each_column<1>(m.dim, [&](size_t j, auto vectors, auto amount) {
+      const Known c(known, m.dim, j, vectors, amount);
+      doubt += by_squares<T>(m, r, c, out) + (c.range[0] - c.range[0]);
+    });
+  return none(doubt);
+}
+
+// The same in float64, where no difference of float32 numbers overflows.
+inline void shifted_again(const Means& m, const Rows& r, float* out, double* scratch) {
+  double *low = scratch, *high = low + m.dim, *sum = high + m.dim;
+  float* row = reinterpret_cast<float*>(sum + m.dim);
+  summarise(m, r, scratch);
+  for (size_t k = 0; k < m.n_powers; ++k) {
+    const float* p = m.exponents + k * m.dim;
+    for (size_t j = 0; j < m.dim; ++j) sum[j] = 0;
+    for (size_t i = 0; i < r.count; ++i) {
+      decode_row(r, i, m.dim, row);
+      for (size_t j = 0; j < m.dim; ++j) {
+        const double range = high[j] - low[j], x = row[j];
+        if (range > 0) sum[j] += pow((p[j] > 0 ? x - low[j] : high[j] - x) / range, fabs(p[j]));
+      }
+    }
     for (size_t j = 0; j < m.dim; ++j) {
-      const double range = high[j] - low[j], x = row[j];
-      if (range > 0) sum[j] += pow((p[j] > 0 ? x - low[j] : high[j] - x) / range, fabs(p[j]));
+      const double size = pow(sum[j] / static_cast<double>(r.count), 1 / fabs(p[j]));
+      const double x = size * (high[j] - low[j]);
+      put(m, out, k * m.dim + j, cut_off(p[j] > 0 ? low[j] + x : high[j] - x));
     }
-  }
-  for (size_t j = 0; j < m.dim; ++j) {
-    const double size = pow(sum[j] / static_cast<double>(r.count), 1 / fabs(p[j]));
-    const double x = size * (high[j] - low[j]);
-    put(m, out, column + j, cut_off(p[j] > 0 ? low[j] + x : high[j] - x));
   }
 }
 

@@ -13,6 +13,9 @@ from pmeans.types import Array, Floats, Power, Root
 SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
 
+SQUARES = (1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
+"""Sizes of powers of shifted means that need no logarithm: as quick as min, mean and max, nearly."""
+
 _PLAIN = (1.0, np.inf, -np.inf)  # the same whatever the root
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
 
@@ -32,9 +35,10 @@ class SpaceMeans:
             (len(powers) * dim,) float32. This is z-norm at no extra pass.
         factor: See ``shift``.
         width: Number of columns.
-        numbers: The powers, NaN where `exponents` says more.
-        exponents: Powers of the columns of shifted means, (len(powers), dim) float32; None if there
-            are none.
+        numbers: The powers; NaN, all of them, where `exponents` says more.
+        exponents: Powers of the columns of shifted means, (len(powers), dim) float32; None if min,
+            mean and max are all there is.
+        squared: Which of the powers are `SQUARES` in every column, (len(powers),) bool.
     """
 
     matrix: Array
@@ -46,6 +50,7 @@ class SpaceMeans:
     width: int = field(init=False)
     numbers: tuple[float, ...] = field(init=False)
     exponents: Floats | None = field(init=False)
+    squared: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
         check_matrix(self.matrix)
@@ -55,13 +60,14 @@ class SpaceMeans:
         dim = self.matrix.shape[1]
         powers = checked_powers(tuple(self.powers), self.root)
         check_lengths(powers, dim)
-        exponents = _exponents(powers, dim) if self.root == "shifted" else None
-        plain = [p in _PLAIN or exponents is None for p in powers]
-        numbers = tuple(p if own else np.nan for p, own in zip(powers, plain, strict=True))
+        plain = self.root != "shifted" or all(p in _PLAIN for p in powers)
+        exponents = None if plain else _exponents(powers, dim)
+        squared = None if exponents is None else np.isin(np.abs(exponents), SQUARES).all(axis=1)
         object.__setattr__(self, "powers", powers)
         object.__setattr__(self, "width", len(powers) * dim)
-        object.__setattr__(self, "numbers", numbers)
-        object.__setattr__(self, "exponents", None if all(plain) else exponents)
+        object.__setattr__(self, "numbers", powers if plain else (np.nan,) * len(powers))
+        object.__setattr__(self, "exponents", exponents)
+        object.__setattr__(self, "squared", squared)
         if (self.shift is None) != (self.factor is None):
             raise InputError("shift and factor go together.")
         for name in ("shift", "factor"):
