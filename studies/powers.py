@@ -61,7 +61,7 @@ WAYS = {
     THREE: Way(),
     "learned per dimension": Way(learner=LEARNER, against=THREE),
     "learned per space": Way(learner=replace(LEARNER, each="space"), against=THREE),
-    "[-5, 1, 5], not learned": Way((-5.0, 1.0, 5.0), against=THREE),
+    "[-4, 1, 4], not learned": Way((-4.0, 1.0, 4.0), against=THREE),
     ONE: Way((1.0,)),
     "one per dimension, learned": Way((1.0,), replace(LEARNER, powers=1), against=ONE),
 }

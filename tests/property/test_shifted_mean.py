@@ -15,7 +15,10 @@ from pmeans.kernels.reference import power_mean
 EXACT = 3e-6
 """Of the distance from min to max: what polynomials in float32 give for the logarithm."""
 
+SQUARES = st.sampled_from([sign * size for size in kernels.SQUARES for sign in (1, -1)])
+
 POWERS = st.one_of(
+    SQUARES,
     st.floats(1, 50),
     st.floats(-50, -1),
     st.floats(1, 1e12),
@@ -23,8 +26,8 @@ POWERS = st.one_of(
 )
 
 
-def powers_for(data, dim):
-    few = data.draw(st.lists(POWERS, min_size=1, max_size=6))
+def powers_for(data, dim, some=POWERS):
+    few = data.draw(st.lists(some, min_size=1, max_size=6))
     return tuple(few[i % len(few)] for i in range(dim))
 
 
@@ -38,12 +41,11 @@ def spread(rows):
 def test_kernel_agrees_with_the_specification(case, data):
     matrix, scale, ids = case
     dim = matrix.shape[1]
-    powers = powers_for(data, dim)
-    got = kernels.power_means(
-        matrix, one_sentence(ids), [powers, 1, np.inf, 2.5], root="shifted", scale=scale
-    )[0]
+    powers = [powers_for(data, dim), 1, np.inf, 2.5, powers_for(data, dim, SQUARES)]
+    powers = list(dict.fromkeys(powers))
+    got = kernels.power_means(matrix, one_sentence(ids), powers, root="shifted", scale=scale)[0]
     rows = decoded(*case)
-    for k, p in enumerate([powers, 1, np.inf, 2.5]):
+    for k, p in enumerate(powers):
         error = np.abs(got[k * dim : (k + 1) * dim] - power_mean(rows, p, "shifted"))
         assert (error <= EXACT * spread(rows)).all()
 
@@ -100,9 +102,9 @@ def test_worked_out_by_hand():
 def test_every_instruction_set_gives_the_same_bits(isa, case, data):
     matrix, scale, ids = case
     dim = matrix.shape[1]
-    powers = [powers_for(data, dim), 1, 3.3]
-    means = kernels.SpaceMeans(matrix, powers, "shifted", scale)
-    best, other = (np.empty((1, 3 * dim), np.float32) for _ in range(2))
+    powers = [powers_for(data, dim), 1, 3.3, powers_for(data, dim, SQUARES)]
+    means = kernels.SpaceMeans(matrix, tuple(dict.fromkeys(powers)), "shifted", scale)
+    best, other = (np.empty((1, means.width), np.float32) for _ in range(2))
     for out, name in ((best, ""), (other, isa)):
         kernels.core.power_means([means], [(one_sentence(ids), None)], [], 0, out, 1, name)
     np.testing.assert_array_equal(best, other)
@@ -121,21 +123,29 @@ def test_the_mean_of_any_finite_numbers_lies_among_them(rows, p):
     assert column.min() - rounding <= got <= column.max() + rounding
 
 
+@pytest.mark.parametrize("p", [2.0, 2.5])
 @pytest.mark.parametrize("dim", [1, 40])
-def test_differences_beyond_float32_are_taken_in_float64(dim):
+def test_differences_beyond_float32_are_taken_in_float64(dim, p):
     huge = np.full((2, dim), 3e38, dtype=np.float32)
     huge[1] *= -1
-    got = kernels.power_means(huge, one_sentence([0, 1]), [(2.0,) * dim], root="shifted")
-    np.testing.assert_allclose(got[0], -3e38 + 6e38 / 2**0.5, rtol=1e-6)
+    got = kernels.power_means(huge, one_sentence([0, 1]), [(p,) * dim], root="shifted")
+    np.testing.assert_allclose(got[0], -3e38 + 6e38 / 2 ** (1 / p), rtol=1e-6)
+
+
+def test_a_part_takes_squares_only_of_lists_that_have_nothing_else():
+    matrix = np.ones((1, 2), np.float32)
+    means = kernels.SpaceMeans(matrix, ((16.0, -2.0), (16.0, 2.5), np.inf), "shifted")
+    assert means.squared.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(("dim", "n"), [(1, 3), (40, 3), (40, 70)])
-def test_a_word_vector_with_nan_or_infinity_is_named(dim, n, bad):
+@pytest.mark.parametrize("p", [4, 2.5])
+def test_a_word_vector_with_nan_or_infinity_is_named(dim, n, bad, p):
     matrix = np.ones((5, dim), np.float32)
     matrix[3, -1] = bad
     with pytest.raises(InputError, match="word vector 3 has NaN or infinity"):
-        kernels.power_means(matrix, one_sentence([0, 1, 3] + [0] * (n - 3)), [2.5], root="shifted")
+        kernels.power_means(matrix, one_sentence([0, 1, 3] + [0] * (n - 3)), [p], root="shifted")
 
 
 def test_powers_that_have_no_shifted_mean_are_refused():

@@ -22,6 +22,7 @@ from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.letters import TILE, GramWeights
 from pmeans.kernels.machine import available_threads, empty_rows
 from pmeans.kernels.means import (
+    SQUARES,
     SpaceMeans,
     check_lengths,
     check_matrix,
@@ -36,6 +37,7 @@ from pmeans.types import Array, Case, Floats, Ids, Ints, Power, Root, TokenBatch
 
 __all__ = [
     "LONGEST_NGRAM",
+    "SQUARES",
     "TILE",
     "CodedMatrix",
     "GramWeights",

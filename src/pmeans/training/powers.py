@@ -1,22 +1,23 @@
 """Powers of shifted means, learned by gradient together with a linear map to what is to be told.
 
-A **position** s between -1 and 1 stands for a power: p = 1 / (1 - s) from 0 on, -1 / (1 + s) below
-it. The shifted mean M of `pmeans.kernels.reference` is min at s = -1, the mean at 0, max at 1. It
-is continuous in s and never falls, and its derivative is finite at both ends, which p itself would
-never reach: with n words, R the distance of M from the least value (from the largest, below 0), and
-H the entropy of what each word's power has of the sum of powers,
+A **position** s between -1 and 1 stands for a power: -inf at -1, the mean at 0, inf at 1, and in
+between, at even distances, the powers of `pmeans.kernels.SQUARES`, which the native core takes at
+full speed. On real sentences the shifted mean M of `pmeans.kernels.reference` goes from the mean to
+max in nearly even steps at these **nodes**. Between two nodes 1/p is linear in s. M is continuous in
+s and never falls, and its derivative is finite at both ends, which p itself would never reach: with
+n words, R the distance of M from the least value (from the largest, below 0), and H the entropy of
+what each word's power has of the sum of powers,
 
-    dM/ds = R · (log n - H).
+    dM/ds = R · (log n - H) · |d(1/p)/ds|.
 
-Word vectors stay as they are, and a sentence's means at some positions are all there is to know of
-it. So the encoder computes them once, at `NODES` positions, exactly. Between two nodes M is
-interpolated: its derivative there is their difference quotient. A step of learning touches no word,
-and takes as long for a page as for a sentence. `tests/unit/training/test_powers.py` holds means and
-derivatives against the formulas.
+Word vectors stay as they are, and a sentence's means at the nodes are all there is to know of it. So
+the encoder computes them once, exactly. Between two nodes M is interpolated: its derivative there is
+their difference quotient. A step of learning touches no word, and takes as long for a page as for a
+sentence. `tests/unit/training/test_powers.py` holds means and derivatives against the formulas.
 
 The columns, normalised over the batch as a z-norm would, go through dropout and one linear layer to
 classes or to a teacher's vectors. A fifth of the sentences is held out. The positions of the epoch
-that predicts them best are kept, as powers with three digits, and frozen into a recipe.
+that predicts them best are kept, each moved to the nearest node, and frozen into a recipe.
 """
 
 from __future__ import annotations
@@ -30,14 +31,12 @@ import numpy as np
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
+from pmeans.kernels import SQUARES
 from pmeans.recipe import Recipe
 from pmeans.types import Array, Floats, Power, Progress
 
-NODES = 33
-"""Positions at which means are exact: -1, 0 and 1 among them."""
-
-LARGEST = 100.0
-"""A power from here on is frozen as infinity."""
+NODES = (*(-size for size in SQUARES[:0:-1]), *SQUARES)
+"""Powers at which means are exact, from min to max; powers are learned to the nearest of them."""
 
 _FEWEST = 10  # sentences
 _HELD_OUT = 5
@@ -170,17 +169,16 @@ class PowerLearner:
 
 
 def mean_tables(encoder: PowerMeanEncoder, sentences: Sequence[str], lang: str) -> list[Floats]:
-    """Return the shifted means of sentences at all nodes, (n, NODES, dim) for each part."""
-    nodes = tuple(power_at(s, digits=17) for s in np.linspace(-1, 1, NODES).tolist())
+    """Return the shifted means of sentences at all nodes, (n, nodes, dim) for each part."""
     tables = []
     for part in encoder.recipe.parts:
         plain = replace(
-            encoder.recipe, parts=(replace(part, powers=nodes),), root="shifted", znorm="none"
+            encoder.recipe, parts=(replace(part, powers=NODES),), root="shifted", znorm="none"
         )
         rows = encoder.replace(recipe=plain, znorm=None, alignment=None).encode(
             list(sentences), lang=lang
         )
-        tables.append(rows.reshape(len(rows), NODES, -1))
+        tables.append(rows.reshape(len(rows), len(NODES), -1))
     return tables
 
 
@@ -189,12 +187,13 @@ def means_at(torch: Any, table: Any, positions: Any) -> Any:
 
     Args:
         torch: The package.
-        table: Of some sentences, (n, NODES, dim).
+        table: Of some sentences, (n, nodes, dim).
         positions: Between -1 and 1, (k, dim), or (k, 1) if all dimensions share them.
     """
     n, _, dim = table.shape
-    place = ((positions + 1) * ((NODES - 1) / 2)).broadcast_to(len(positions), dim)
-    before = place.detach().floor().clamp(0, NODES - 2).long()
+    last = len(NODES) - 1
+    place = ((positions + 1) * (last / 2)).broadcast_to(len(positions), dim)
+    before = place.detach().floor().clamp(0, last - 1).long()
     index = before.expand(n, *before.shape)
     low, high = (torch.gather(table, 1, index + after) for after in (0, 1))
     return low + (high - low) * (place - before)
@@ -215,16 +214,10 @@ def _goal(targets: Array) -> Array:
 
 
 def _frozen(positions: Floats, each: str) -> tuple[Power, ...]:
-    """Return the powers that positions, (k, dim) or (k, 1), stand for."""
-    powers = [tuple(power_at(s) for s in row) for row in positions.tolist()]
+    """Return the powers at the nodes nearest to positions, (k, dim) or (k, 1)."""
+    nearest = np.rint((positions + 1) * ((len(NODES) - 1) / 2)).astype(int)
+    powers = [tuple(NODES[i] for i in row) for row in nearest.tolist()]
     frozen = tuple(row[0] if each == "space" else row for row in powers)
     if len(set(frozen)) < len(frozen):
         raise InputError("two of the learned powers came out the same: learn fewer.")
     return frozen
-
-
-def power_at(position: float, digits: int = 3) -> float:
-    """Return the power that a position between -1 and 1 stands for, in so many digits."""
-    inverse = 1 - abs(position)
-    size = np.inf if inverse * LARGEST <= 1 else float(f"{1 / inverse:.{digits}g}")
-    return size if position >= 0 or size == 1 else -size
