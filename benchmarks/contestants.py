@@ -25,15 +25,22 @@ Encode = Callable[[Any], Array]
 POWERS = (-np.inf, 1.0, np.inf)
 
 
-def pmeans(corpus: Corpus, n_spaces: int, n_threads: int, reuse: bool) -> Encode:
-    """Encode with this package, into a reused array or into a fresh one."""
+def pmeans(
+    corpus: Corpus, n_spaces: int, n_threads: int, reuse: bool, learned: bool = False
+) -> Encode:
+    """Encode with this package, into a reused array or into a fresh one.
+
+    ``learned`` takes three lists with a power per dimension, as `PowerLearner` makes them.
+    """
     from pmeans import Part, PowerMeanEncoder, Recipe, open_space
 
-    names = [str(i) for i in range(n_spaces)]
-    recipe = Recipe(tuple(Part(name, POWERS) for name in names))
-    encoder = PowerMeanEncoder(
-        recipe, {name: open_space(corpus.store(int(name))) for name in names}
+    spaces = {str(i): open_space(corpus.store(i)) for i in range(n_spaces)}
+    rng = np.random.default_rng(0)
+    parts = tuple(
+        Part(name, like_learned(space.dim, rng) if learned else POWERS)
+        for name, space in spaces.items()
     )
+    encoder = PowerMeanEncoder(Recipe(parts, root="shifted" if learned else "signed"), spaces)
     out = np.zeros((0, encoder.dim), dtype=np.float32)
 
     def encode(sentences: str | Sequence[str]) -> Array:
@@ -46,6 +53,13 @@ def pmeans(corpus: Corpus, n_spaces: int, n_threads: int, reuse: bool) -> Encode
         return encoder.encode(sentences, out=out[: len(sentences)], n_threads=n_threads)
 
     return encode
+
+
+def like_learned(dim: int, rng: np.random.Generator) -> tuple[tuple[float, ...], ...]:
+    """Return powers around min, the mean and max, (3, dim)."""
+    outer, middle = (4.0, 8.0, 16.0, np.inf), (-2.0, 1.0, 2.0)
+    around = [[-p for p in outer], middle, outer]
+    return tuple(tuple(rng.choice(some, dim).tolist()) for some in around)
 
 
 def model(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
@@ -234,6 +248,7 @@ def floor(corpus: Corpus, n_spaces: int, n_threads: int) -> Encode:
 
 OURS, FRESH = "pmeans, 2 threads, out=", "pmeans, 2 threads"
 ONE_OURS, ONE_FRESH = "pmeans, 1 thread, out=", "pmeans, 1 thread"
+LEARNED = "pmeans, 1 thread, out=, a power per dimension"
 FLOOR, ONE_FLOOR = "floor, 2 threads", "floor, 1 thread"
 MODEL, ONE_MODEL = "pmeans.load(), 2 threads", "pmeans.load(), 1 thread"
 BEFORE = "pmeans.load(), 2 threads, its map by BLAS in blocks of 32"
@@ -248,6 +263,7 @@ CONTESTANTS: dict[str, Callable[[Corpus, int], Encode]] = {
     FLOOR: partial(floor, n_threads=2),
     FRESH: partial(pmeans, n_threads=2, reuse=False),
     ONE_OURS: partial(pmeans, n_threads=1, reuse=True),
+    LEARNED: partial(pmeans, n_threads=1, reuse=True, learned=True),
     ONE_FLOOR: partial(floor, n_threads=1),
     ONE_FRESH: partial(pmeans, n_threads=1, reuse=False),
     MODEL: partial(model, n_threads=2),

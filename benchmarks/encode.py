@@ -15,7 +15,7 @@ from corpus import Corpus
 
 FLOORS = {c.FLOOR: OURS, c.ONE_FLOOR: c.ONE_OURS}
 FOUR_SPACES = [OURS, *FLOORS, c.FRESH, c.ONE_OURS, c.ONE_FRESH, c.AUTHORS, c.NUMPY]
-REAL = [OURS, c.FRESH, c.ONE_OURS, c.AUTHORS, c.NUMPY, c.FSE, c.M2V, c.STATIC, c.GENSIM]
+REAL = [OURS, c.FRESH, c.ONE_OURS, c.LEARNED, c.AUTHORS, c.NUMPY, c.FSE, c.M2V, c.STATIC, c.GENSIM]
 EVERYDAY = [c.MODEL, c.ONE_MODEL, c.BEFORE, c.M2V, c.M2V_BATCH, c.STATIC]
 SINGLE = [c.ONE_FRESH, c.FRESH, c.MODEL, c.M2V, c.STATIC]
 
@@ -56,7 +56,9 @@ def real_text(corpus: Corpus, n_rounds: int) -> list[Section]:
         arena.check()
         times = measure(arena, n_rounds)
         title = "Real sentences (MR and SUBJ), word2vec 300 d and GloVe 100 d: 1200 d"
-        return [table(arena, corpus, times, title, [])]
+        learned = against(times, c.LEARNED, c.ONE_OURS)
+        bars = [at_most("[-inf, 1, inf], with a power per dimension", 2, learned, "×")]
+        return [table(arena, corpus, times, title, bars)]
 
 
 def everyday(corpus: Corpus, n_rounds: int) -> list[Section]:

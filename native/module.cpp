@@ -175,7 +175,7 @@ class PartArrays {
         factor_(nb::cast<Numbers>(means.attr("factor"))),
         powers_(nb::cast<std::vector<double>>(means.attr("numbers"))),
         exponents_(nb::cast<std::optional<In<float, 2>>>(means.attr("exponents"))),
-        squared_(nb::cast<std::optional<In<bool, 1>>>(means.attr("squared"))),
+        squarings_(nb::cast<std::optional<In<int8_t, 1>>>(means.attr("squarings"))),
         principal_(nb::cast<std::string>(means.attr("root")) == "principal"),
         composed_(nb::cast<std::optional<In<float, 2>>>(composed)),
         ids_(nb::cast<In<int32_t, 1>>(batch.attr("ids"))),
@@ -185,7 +185,7 @@ class PartArrays {
 
   Part part() const {
     const size_t dim = matrix_.shape(1);
-    return {{dim, powers_.data(), powers_.size(), principal_, data(exponents_), squared_ ? squared_->data() : nullptr,
+    return {{dim, powers_.data(), powers_.size(), principal_, data(exponents_), data(squarings_),
              data(shift_), data(factor_)},
             {type_of(matrix_), matrix_.data(), matrix_.shape(0), dim, data(scale_), data(composed_)},
             {ids_.data(), offsets_.data(), offsets_.size() - 1}};
@@ -194,7 +194,7 @@ class PartArrays {
  private:
   using Numbers = std::optional<In<float, 1>>;
   template <class Array>
-  static const float* data(const std::optional<Array>& array) {
+  static auto data(const std::optional<Array>& array) -> decltype(array->data()) {
     return array ? array->data() : nullptr;
   }
 
@@ -202,7 +202,7 @@ class PartArrays {
   Numbers scale_, shift_, factor_;
   std::vector<double> powers_;
   std::optional<In<float, 2>> exponents_;
-  std::optional<In<bool, 1>> squared_;
+  std::optional<In<int8_t, 1>> squarings_;
   bool principal_;
   std::optional<In<float, 2>> composed_;
   In<int32_t, 1> ids_;

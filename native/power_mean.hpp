@@ -18,7 +18,7 @@ struct Means {
   size_t n_powers;
   bool principal;
   const float* exponents;  // if means are shifted: a power for each column, (n_powers, dim); or null
-  const bool* squared;     // whether all of them are ±1, ±2, ±4, ±8, ±16 or ±inf, (n_powers,)
+  const int8_t* squarings;  // how often to square, (n_powers,); -1: not all are ±2^k or ±inf
   const float* shift;   // subtracted from each column, then `factor` multiplies it; or null
   const float* factor;
 };

@@ -89,7 +89,8 @@ inline void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
 
 constexpr size_t run_length = 64;  // float32 additions in a row, before the sum starts anew
 
-// Calls word(x) with N vectors of columns from j on of every word, and run() after each run of words.
+// Calls word(x) with N vectors of columns from j on of every word, and run() after each run of
+// words.
 template <class T, int N, class Amount, class Word, class Run>
 inline void each_word(const Rows& r, size_t j, Amount amount, const Word& word, const Run& run) {
   for (size_t start = 0; start < r.count; start += run_length) {
@@ -128,6 +129,8 @@ inline void put(const Means& m, float* out, size_t column, Amount amount, Vector
   store(out + column, x, amount);
   doubt += x - x;
 }
+
+// Whether there is no doubt.
 inline bool none(Vector doubt) {
   bool all = true;
   for (int k = 0; k < lanes; ++k) all &= doubt[k] == 0;

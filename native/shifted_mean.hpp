@@ -1,11 +1,11 @@
 // The shifted power mean of some columns, each with a power of its own. With p >= 1 it is
-// low + mean((x - low)^p)^(1/p), and with p <= -1 high - mean((high - x)^|p|)^(1/|p|), where low and
-// high are the least and the largest value of the column: the mean at p = 1 and -1, and ever closer
-// to high or low the larger |p| is. `kernels/reference.py` is the same in plain NumPy.
+// low + mean((x - low)^p)^(1/p), with p <= -1 it is high - mean((high - x)^|p|)^(1/|p|), where low
+// and high are the least and the largest value of the column: the mean at p = 1 and -1, and ever
+// closer to high or low the larger |p| is. `kernels/reference.py` is the same in plain NumPy.
 //
-// Powers are 2^(p log2 u) with polynomials for both, in float32. There is nothing in them but sums,
-// products and whole numbers, so that every instruction set gives the same bits. An error of log2 u
-// is multiplied by p in the power and divided by p in the root: the result is as exact as log2 u.
+// Powers of two are squares, and their roots square roots. Other powers are 2^(p log2 u) with
+// polynomials for both. All is float32. There is nothing in it but sums, products, square roots and
+// whole numbers, so that every instruction set gives the same bits.
 #pragma once
 #include <math.h>
 
@@ -97,8 +97,8 @@ struct Known {
 // Puts means of power k of the v-th vector, given the power means of distances as a `share` of the
 // range.
 template <int N, class Amount>
-inline void put_shifted(const Means& m, const Known<N, Amount>& c, size_t k, int v, Vector p, Vector share,
-                        float* out, Vector& doubt) {
+inline void put_shifted(const Means& m, const Known<N, Amount>& c, size_t k, int v, Vector p,
+                        Vector share, float* out, Vector& doubt) {
   const Vector low = c.low[v], high = c.high[v], root = c.range[v] * share;
   const Vector size = p > 0.0f ? p : -p;
   Vector inside = p > 0.0f ? low + root : high - root;
@@ -109,12 +109,13 @@ inline void put_shifted(const Means& m, const Known<N, Amount>& c, size_t k, int
   put(m, out, k * m.dim + c.j + v * lanes, c.amount, inside, doubt);
 }
 
-// SQUARES. Powers of 2, 4, 8 and 16 need no logarithm, and all of them together hardly more than
-// one: each is the square of the one before. Roots are square roots. What of u^4 is below 2^-31 is
-// nothing beside 1; without it, u^16 would be a denormal number, slow on many processors.
-constexpr int squarings = 4;
-inline void add_squares(Vector u, Vector (&sum)[squarings]) {
-  for (int k = 0; k < squarings; ++k) {
+// SQUARES. The powers 2, 4, 8 and 16 need no logarithm: each is the square of the one before. So one
+// pass over the words gives all of them, upwards from low and downwards from high, for all lists of
+// powers. 2^-31 is nothing beside 1, which is the u^4 of one word; without it, u^16 would often be a
+// denormal number, slow on many processors.
+constexpr int most = 4;  // squarings
+inline void add_squares(Vector u, Vector (&sum)[most]) {
+  for (int k = 0; k < most; ++k) {
     u *= u;
     sum[k] += u;
     if (k == 1) u += 0x1p-31f;
@@ -126,29 +127,31 @@ inline Vector square_root(Vector x) {
   return x;
 }
 
+// Puts the means of all lists that are squares, and returns the doubt about them.
 template <class T, class Amount>
 inline Vector by_squares(const Means& m, const Rows& r, const Known<1, Amount>& c, float* out) {
   Vector doubt = {};
-  Vector up[squarings] = {}, down[squarings] = {}, all_up[squarings] = {}, all_down[squarings] = {};
+  Vector up[most] = {}, down[most] = {}, all_up[most] = {}, all_down[most] = {};
   const auto word = [&](const Vector(&x)[1]) {
     const Vector u = (x[0] - c.low[0]) * c.factor[0];
     add_squares(u, up);
     add_squares(1.0f - u, down);
   };
   each_word<T, 1>(r, c.j, c.amount, word, [&] {
-    for (int s = 0; s < squarings; ++s) {
+    for (int s = 0; s < most; ++s) {
       all_up[s] += up[s], up[s] = Vector{};
       all_down[s] += down[s], down[s] = Vector{};
     }
   });
   const float each = 1.0f / static_cast<float>(r.count);
   for (size_t k = 0; k < m.n_powers; ++k) {
-    if (!m.squared[k]) continue;
+    if (m.squarings[k] < 0) continue;
     const Vector p = load(m.exponents + k * m.dim + c.j, 0, c.amount);
     const Vector size = p > 0.0f ? p : -p;
     Vector share = {};
 #pragma GCC unroll 4
-    for (int s = squarings - 1; s >= 0; --s) {
+    for (int s = most - 1; s >= 0; --s) {
+      if (s >= m.squarings[k]) continue;
       const Vector mean = p > 0.0f ? all_up[s] * each : all_down[s] * each;
       share = square_root(size == static_cast<float>(2 << s) ? mean : share);
     }
@@ -157,8 +160,8 @@ inline Vector by_squares(const Means& m, const Rows& r, const Known<1, Amount>& 
   return doubt;
 }
 
-// All other powers. An error of log2 u is multiplied by p in the power and divided by p in the root:
-// the result is as exact as log2 u.
+// All other powers. An error of log2 u is multiplied by p in the power and divided by p in the
+// root: the result is as exact as log2 u.
 template <class T, int N, class Amount>
 inline void by_logarithms(const Means& m, const Rows& r, const Known<N, Amount>& c, size_t k,
                           float* out, Vector& doubt) {
@@ -193,8 +196,8 @@ bool shifted_means(const Means& m, const Rows& r, const float* known, float* out
   Vector doubt = {};
   bool any_squared = false;
   for (size_t k = 0; k < m.n_powers; ++k) {
-    any_squared |= m.squared[k];
-    if (!m.squared[k])
+    any_squared |= m.squarings[k] >= 0;
+    if (m.squarings[k] < 0)
       each_column<4>(m.dim, [&](size_t j, auto vectors, auto amount) {
         const Known c(known, m.dim, j, vectors, amount);
         for (const Vector& range : c.range) doubt += range - range;  // it may have overflowed

@@ -6,11 +6,7 @@ HOME has the word spaces glove-6b-100d and googlenews-subset (`pmeans train` of
 recipes/spaces/vectors.toml), DATA the tasks. OUT, results/powers here, gets the scores of every
 split (`cells.jsonl`, `gold.jsonl`), the recipe of the first split of each task (`recipes/`) and
 `table.md`. Cells that are there already are kept, so that a run can be interrupted. TASK is AM … or
-AM-transfer …; all of them if none is named. Two processes may share OUT, one for each core:
-
-    python studies/powers.py DATA OUT AM CLS AC AC-transfer CR &
-    python studies/powers.py DATA OUT MR SUBJ MPQA SST TREC AM-transfer CLS-transfer
-    wait; python studies/powers.py DATA OUT
+AM-transfer …; all of them if none is named. As many tasks as there are cores are at work at a time.
 
 English: nine tasks by the protocols of the paper, each encoder z-normed on the training rows of the
 split. Transfer: English to German and French with the two cross-lingual spaces of the model in the
@@ -18,10 +14,13 @@ package, z-normed per language on rows that are not tested. Powers are learned a
 from its English training rows alone; development and test rows are not looked at.
 """
 
+import multiprocessing
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +36,14 @@ from pmeans.experiments.comparison import compare
 from pmeans.experiments.render import render
 from pmeans.experiments.statistics import average, interval
 from pmeans.files import optional
+from pmeans.kernels import available_threads
 from pmeans.spaces.library import find_space
 from pmeans.training.powers import PowerLearner
 from pmeans.types import Array, Power
 
 INF = np.inf
-ENGLISH = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")
-TRANSFER = ("AM", "AC", "CLS")
+ENGLISH = ("MR", "SUBJ", "MPQA", "SST", "CR", "CLS", "AM", "AC", "TREC")  # the longest first
+TRANSFER = ("CLS", "AM", "AC")
 THREE, ONE = "[-inf, 1, inf]", "mean"
 LEARNER = PowerLearner(rows=1500, epochs=9)  # 342 splits for each way: seconds count
 
@@ -180,19 +180,25 @@ def table(out: Path) -> str:
     return "\n".join(lines)
 
 
+def evaluated_task(each: str, data: Path, out: Path) -> None:
+    """Evaluate all ways on a task, within English or, as in ``AM-transfer``, across languages."""
+    optional("torch", "train", "learning powers").set_num_threads(1)  # its steps are small
+    task = tasks.find(each.removesuffix("-transfer"))
+    group = "transfer" if each.endswith("-transfer") else "English"
+    tested = ["de", "fr"] if group == "transfer" else ["en"]
+    dataset = tasks.load(task, data, list(dict.fromkeys(["en", *tested])))
+    for name in WAYS:
+        evaluated(group, name, dataset, tested, out)
+
+
 def main() -> None:
     """Evaluate what is asked for, and write the tables."""
-    optional("torch", "train", "learning powers").set_num_threads(1)  # its steps are small
     data, out = Path(sys.argv[1]), Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     wanted = sys.argv[3:] or [*ENGLISH, *(f"{task}-transfer" for task in TRANSFER)]
-    for each in wanted:
-        task = tasks.find(each.removesuffix("-transfer"))
-        group = "transfer" if each.endswith("-transfer") else "English"
-        tested = ["de", "fr"] if group == "transfer" else ["en"]
-        dataset = tasks.load(task, data, list(dict.fromkeys(["en", *tested])))
-        for name in WAYS:
-            evaluated(group, name, dataset, tested, out)
+    spawn = multiprocessing.get_context("spawn")  # torch does not survive a fork
+    with ProcessPoolExecutor(available_threads(), mp_context=spawn) as pool:
+        list(pool.map(partial(evaluated_task, data=data, out=out), wanted))
     (out / "table.md").write_text(table(out), encoding="utf-8")
 
 

@@ -134,8 +134,8 @@ def test_differences_beyond_float32_are_taken_in_float64(dim, p):
 
 def test_a_part_takes_squares_only_of_lists_that_have_nothing_else():
     matrix = np.ones((1, 2), np.float32)
-    means = kernels.SpaceMeans(matrix, ((16.0, -2.0), (16.0, 2.5), np.inf), "shifted")
-    assert means.squared.tolist() == [True, False, True]
+    means = kernels.SpaceMeans(matrix, ((16.0, -2.0), (16.0, 2.5), (-np.inf, 2.0), 1), "shifted")
+    assert means.squarings.tolist() == [4, -1, 1, 0]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -14,7 +14,7 @@ SMALLEST_POWER = 1e-3
 """Below it the p-th root, a power of more than a thousand, leaves float64."""
 
 SQUARES = (1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
-"""Sizes of powers of shifted means that need no logarithm: as quick as min, mean and max, nearly."""
+"""Sizes of powers of shifted means that need squares and square roots, and no logarithm."""
 
 _PLAIN = (1.0, np.inf, -np.inf)  # the same whatever the root
 _DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
@@ -38,7 +38,8 @@ class SpaceMeans:
         numbers: The powers; NaN, all of them, where `exponents` says more.
         exponents: Powers of the columns of shifted means, (len(powers), dim) float32; None if min,
             mean and max are all there is.
-        squared: Which of the powers are `SQUARES` in every column, (len(powers),) bool.
+        squarings: How often to square for the largest power but infinity, (len(powers),) int8; -1
+            where not all columns have powers of `SQUARES`.
     """
 
     matrix: Array
@@ -50,7 +51,7 @@ class SpaceMeans:
     width: int = field(init=False)
     numbers: tuple[float, ...] = field(init=False)
     exponents: Floats | None = field(init=False)
-    squared: Array | None = field(init=False)
+    squarings: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
         check_matrix(self.matrix)
@@ -62,12 +63,11 @@ class SpaceMeans:
         check_lengths(powers, dim)
         plain = self.root != "shifted" or all(p in _PLAIN for p in powers)
         exponents = None if plain else _exponents(powers, dim)
-        squared = None if exponents is None else np.isin(np.abs(exponents), SQUARES).all(axis=1)
         object.__setattr__(self, "powers", powers)
         object.__setattr__(self, "width", len(powers) * dim)
         object.__setattr__(self, "numbers", powers if plain else (np.nan,) * len(powers))
         object.__setattr__(self, "exponents", exponents)
-        object.__setattr__(self, "squared", squared)
+        object.__setattr__(self, "squarings", None if exponents is None else _squarings(exponents))
         if (self.shift is None) != (self.factor is None):
             raise InputError("shift and factor go together.")
         for name in ("shift", "factor"):
@@ -113,6 +113,12 @@ def _exponents(powers: tuple[Power, ...], dim: int) -> Floats:
     # Beyond 2^24 the limits are as exact, and a rounding error times p could overflow.
     beyond = np.abs(exponents) > 2**24
     return np.where(beyond, np.copysign(np.inf, exponents), exponents).astype(np.float32)
+
+
+def _squarings(exponents: Floats) -> Array:
+    sizes = np.abs(exponents)
+    finite = np.where(np.isinf(sizes), 1, sizes).max(axis=1)
+    return np.where(np.isin(sizes, SQUARES).all(axis=1), np.log2(finite), -1).astype(np.int8)
 
 
 def check_matrix(matrix: Array) -> None:

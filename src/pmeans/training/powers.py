@@ -2,18 +2,19 @@
 
 A **position** s between -1 and 1 stands for a power: -inf at -1, the mean at 0, inf at 1, and in
 between, at even distances, the powers of `pmeans.kernels.SQUARES`, which the native core takes at
-full speed. On real sentences the shifted mean M of `pmeans.kernels.reference` goes from the mean to
-max in nearly even steps at these **nodes**. Between two nodes 1/p is linear in s. M is continuous in
-s and never falls, and its derivative is finite at both ends, which p itself would never reach: with
-n words, R the distance of M from the least value (from the largest, below 0), and H the entropy of
-what each word's power has of the sum of powers,
+full speed. At these **nodes** the shifted mean M of `pmeans.kernels.reference` goes from the mean
+to max in nearly even steps, on real sentences. Between two nodes 1/p is linear in s. M is
+continuous in s and never falls, and its derivative is finite at both ends, which p itself would
+never reach: with n words, R the distance of M from the least value (from the largest, below 0), and
+H the entropy of what each word's power has of the sum of powers,
 
     dM/ds = R · (log n - H) · |d(1/p)/ds|.
 
-Word vectors stay as they are, and a sentence's means at the nodes are all there is to know of it. So
-the encoder computes them once, exactly. Between two nodes M is interpolated: its derivative there is
-their difference quotient. A step of learning touches no word, and takes as long for a page as for a
-sentence. `tests/unit/training/test_powers.py` holds means and derivatives against the formulas.
+Word vectors stay as they are, and a sentence's means at the nodes are all there is to know of it.
+So the encoder computes them once, exactly. Between two nodes M is interpolated: its derivative
+there is their difference quotient. A step of learning touches no word, and takes as long for a page
+as for a sentence. `tests/unit/training/test_powers.py` holds means and derivatives against the
+formulas.
 
 The columns, normalised over the batch as a z-norm would, go through dropout and one linear layer to
 classes or to a teacher's vectors. A fifth of the sentences is held out. The positions of the epoch
