@@ -9,13 +9,13 @@ An engine, such as Ray or Spark, has `work` done to tasks in its processes, and 
 a process died. It sees names and counts; rows go from a file to a file within one worker. Errors of
 ours come back as outcomes, because a second try would fail as the first.
 
-`jobs` cuts what is given into pieces, `running` keeps the folder and the count, `making` is what
+`pieces` cuts what is given into pieces, `running` keeps the folder and the count, `workers` is what
 workers do.
 """
 
-from pmeans.parts.jobs import embed_parts, index_parts, predict_parts
-from pmeans.parts.making import gave_up, perform, work
+from pmeans.parts.pieces import embed_parts, index_parts, predict_parts
 from pmeans.parts.running import Engine, Tally, here, run_parts
+from pmeans.parts.workers import gave_up, perform, work
 
 __all__ = [
     "Engine", "Tally", "embed_parts", "gave_up", "here", "index_parts", "perform", "predict_parts",

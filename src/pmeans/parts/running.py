@@ -17,7 +17,7 @@ from pmeans.apply.pipeline import versions
 from pmeans.errors import InputError, StorageError
 from pmeans.files import locked
 from pmeans.identifier import Doubts
-from pmeans.parts.making import FAILED, counts_of, perform
+from pmeans.parts.workers import FAILED, counts_of, perform
 from pmeans.rows.partial import refuse_overwriting
 
 Engine = Callable[[list[str]], Iterable[str]]

@@ -40,7 +40,7 @@ def model(tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Two files, the rows of which make three parts."""
-    monkeypatch.setattr(parts.jobs, "ROWS", 4)
+    monkeypatch.setattr(parts.pieces, "ROWS", 4)
     (tmp_path / "in").mkdir()
     pq.write_table(table(TEXTS[:6]), tmp_path / "in" / "a.parquet", row_group_size=5)
     pq.write_table(table(TEXTS[6:], 6), tmp_path / "in" / "b.parquet")
