@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +17,7 @@ from libraries import DE, EN, library
 from pmeans.integrations import ray as on_ray
 from pmeans.integrations import spark as on_spark
 
+psutil = pytest.importorskip("psutil", reason="pip install 'pmeans[integrations]'")
 pytestmark = [
     pytest.mark.integrations,
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
