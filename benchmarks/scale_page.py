@@ -103,13 +103,15 @@ def _slope(found: dict[str, Any]) -> list[str]:
 
 
 def _search(found: dict[str, Any]) -> list[str]:
+    own = ""
+    if "own" in found:
+        own = f" The searching process has {found['own']:,.0f} MiB of its own; the rest is mapped."
     return [
         "## Search",
         "",
         f"{found['rows']:,} rows in {found['shards']} shards, int8, {found['bytes']:,.0f} bytes "
         f"per row with the graphs, built by Ray in {found['built']:,.0f} s. Of the ten best rows, "
-        f"{found['recall']:.1%} were found. The searching process has {found['own']:,.0f} MiB of "
-        "its own; the rest is mapped.",
+        f"{found['recall']:.1%} were found; rows with the same text count each for itself.{own}",
         "",
         "| | queries per second |",
         "|:--|--:|",
