@@ -25,8 +25,7 @@ inline float to_float(Half h, float) {
   // Shift exponent and mantissa into place and rescale: exact for normal and denormal numbers.
   uint32_t bits = (h.bits & 0x7FFFu) << 13;
   if (bits >= 0x0F800000u) bits |= 0x70000000u;  // infinity or NaN
-  float x;
-  memcpy(&x, &bits, 4);
+  float x = __builtin_bit_cast(float, bits);
   if (bits < 0x0F800000u) x *= 0x1p112f;
   return h.bits & 0x8000u ? -x : x;
 }

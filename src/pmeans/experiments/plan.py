@@ -113,9 +113,9 @@ class Experiment:
     Attributes:
         name: File name of its results.
         title: Heading of its table.
-        layout: ``tasks`` a column a task (Table 2); ``transfer`` the same averaged over the test
+        layout: ``tasks`` a column per task (Table 2); ``transfer`` the same averaged over the test
             languages, with in-language minus cross-lingual in parentheses (Table 3);
-            ``languages`` a column a task and language (Table 6); ``averages`` the cross-lingual
+            ``languages`` a column per task and language (Table 6); ``averages`` the cross-lingual
             and the in-language average (Tables 4 and 5); ``dimensions`` the average against the
             number of columns (the figure); ``translations`` correlations between scores on
             human and on machine translations; ``groups`` the mean of each group of ``columns``

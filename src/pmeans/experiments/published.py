@@ -1,6 +1,6 @@
 """What the paper reports, to be shown beside ours.
 
-One CSV file a table, in ``published/``. The first lines, with ``#``, name the source, and which
+One CSV file per table, in ``published/``. The first lines, with ``#``, name the source, and which
 tasks and languages its averages are taken over. A row is a model, named as in the paper; where a
 column ``what`` is there, ``score`` and ``gap`` are two lines of a model, and the gap is in-language
 minus cross-lingual. An empty field was not reported.

@@ -216,7 +216,10 @@ class Fields:
         ``where`` begins a message, before the number of a line.
         """
         texts, langs = list(values["text"]), list(values.get("lang_column", ()))
-        if langs or set(map(type, texts)) != {str}:
+        plain = {*map(type, texts)} == {str} and {*map(type, langs)} <= {str}
+        if plain and {*langs} <= self._codes.keys():  # as a rule: no row needs a look of its own
+            langs = [self._codes[lang] for lang in langs]
+        else:
             for i, text in enumerate(texts):
                 try:
                     texts[i] = self._text(text)

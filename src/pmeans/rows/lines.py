@@ -67,7 +67,10 @@ def checked_encoding(name: str) -> str:
 def _marked(head: bytes, name: str) -> str | None:
     """Tell the encoding by the mark at the beginning of a file, if there is one."""
     if head.isascii() and head.count(0) > len(head) // 4:
-        raise FormatError(f"{name}: UTF-16, most likely, without its mark: name the encoding=.")
+        raise FormatError(
+            f"{name}: UTF-16, most likely, without its mark: save it as UTF-8, or, to a command "
+            "that takes one, name the encoding=."
+        )
     return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
 
 
