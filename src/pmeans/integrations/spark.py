@@ -119,6 +119,8 @@ def _started(pyspark: Any) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false", "spark.log.level": "FATAL",  # `run` says what it gives up at
         "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower(),
+        # It hands out work, and does none: what Java would compile thoroughly is run once.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.master": f"local[{available_threads()},4]",  # tries, as on a cluster: else one
     }  # fmt: skip
     session = pyspark.sql.SparkSession.builder.config(map=settings).getOrCreate()

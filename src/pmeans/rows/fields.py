@@ -177,6 +177,16 @@ class Fields:
                 raise ValueError(str(error).rstrip(".")) from None
         return self._codes[given]
 
+    def _usual(self, texts: list[Any], langs: list[Any]) -> list[str] | None:
+        """Return the codes of languages; None if some row needs a look of its own, as few do."""
+        if {*map(type, texts)} != {str} or not {*map(type, langs)} <= {str}:
+            return None
+        try:
+            codes = {lang: self._code(lang) for lang in {*langs}}
+        except ValueError:
+            return None
+        return [codes[lang] for lang in langs]
+
     def unreadable(self, error: Exception, where: str) -> None:
         """Stop at a row that cannot be read, unless such rows are passed over."""
         if self.on_error == "skip":
@@ -216,9 +226,9 @@ class Fields:
         ``where`` begins a message, before the number of a line.
         """
         texts, langs = list(values["text"]), list(values.get("lang_column", ()))
-        plain = {*map(type, texts)} == {str} and {*map(type, langs)} <= {str}
-        if plain and {*langs} <= self._codes.keys():  # as a rule: no row needs a look of its own
-            langs = [self._codes[lang] for lang in langs]
+        codes = self._usual(texts, langs)
+        if codes is not None:
+            langs = codes
         else:
             for i, text in enumerate(texts):
                 try:

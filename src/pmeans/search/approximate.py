@@ -3,8 +3,11 @@
 ``index.npy.usearch`` is a line of JSON, filled up to 256 bytes, and usearch's own bytes after it,
 which are mapped. The line says the size and the time of change of the matrix: where they, or the
 version of usearch, are others now, the index is built anew, because a graph of other rows would
-answer without a sign that it is wrong. The graph holds rows in half precision and only proposes
-candidates; their cosines are computed from the matrix itself, as in `exact`.
+answer without a sign that it is wrong. The graph holds rows in int8, each with a scale of its own,
+and only proposes candidates; their cosines are computed from the matrix itself, as in `exact`.
+
+Sentence vectors are hard for such graphs: they have hundreds of dimensions, and no clear clusters.
+`benchmarks/scale.md` says how many of the best rows are found, and at what speed.
 """
 
 from __future__ import annotations
@@ -19,14 +22,16 @@ import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.files import optional, replacing
+from pmeans.output import quantise_rows
 from pmeans.search.exact import ArrayVectors, checked_queries, cosines, measured
 from pmeans.search.finding import Index
 from pmeans.types import Floats, Ints
 
 _HEADER = 256
 _BLOCK = 4096  # rows added between two reports
-_CANDIDATES = 128
-"""Rows that the graph proposes for a query, at least: more are found with more, and slower."""
+_NEIGHBOURS = 32  # of a row in the graph: more are found with more, and the file is larger
+_LOOKED_AT = 512  # rows that a search follows, at least: more are found with more, and slower
+_CANDIDATES = 128  # the best of these, at least, whose cosines are computed from the matrix
 
 
 class ApproximateIndex:
@@ -55,7 +60,7 @@ class ApproximateIndex:
         self.path = Path(f"{index.path}.usearch")
         stat = index.path.stat()
         rows = f"{stat.st_size} bytes of {stat.st_mtime_ns} ns"
-        stamp = {"rows": rows, "usearch": usearch.__version__}
+        stamp = {"rows": rows, "usearch": usearch.__version__, "graph": f"int8, {_NEIGHBOURS}"}
         header = json.dumps(stamp).encode().ljust(_HEADER - 1) + b"\n"
         if _begin(self.path) != header:
             graph = _build(usearch.index, self._rows, report, n_threads or 0)
@@ -71,9 +76,10 @@ class ApproximateIndex:
         found = np.full((len(units), k), -1, dtype=np.int64)
         scores = np.full((len(units), k), -np.inf, dtype=np.float32)
         n_candidates = min(max(2 * k, _CANDIDATES), len(self._graph))
-        self._graph.expansion_search = n_candidates
+        self._graph.expansion_search = max(n_candidates, _LOOKED_AT)
+        codes = quantise_rows(units, "int8")
         for i in np.flatnonzero(units.any(axis=1)) if n_candidates else ():
-            proposed = np.sort(self._graph.search(units[i], n_candidates).keys.astype(np.int64))
+            proposed = np.sort(self._graph.search(codes[i], n_candidates).keys.astype(np.int64))
             rows, _ = measured(self._rows.array[proposed], 0)
             exact = cosines(np.broadcast_to(units[i], rows.shape), rows)
             order = np.argsort(-exact, kind="stable")[:k]
@@ -84,14 +90,13 @@ class ApproximateIndex:
 def _build(
     usearch: Any, rows: ArrayVectors, report: Callable[[int, int], object], n_threads: int
 ) -> bytes:
-    graph = usearch.Index(ndim=rows.shape[1], metric="cos", dtype="f16")
+    graph = usearch.Index(ndim=rows.shape[1], metric="cos", dtype="i8", connectivity=_NEIGHBOURS)
     first = 0
     for block in rows.blocks(_BLOCK):
         report(first, len(rows.array))
         values, lengths = measured(block, first)
         able = np.flatnonzero(lengths)  # a row of zeros has no direction, and is never found
-        # Of length 1, because half precision holds no number beyond 65504.
-        graph.add(first + able, values[able] / lengths[able, None], threads=n_threads)
+        graph.add(first + able, quantise_rows(values[able], "int8"), threads=n_threads)
         first += len(block)
     return graph.save()
 
