@@ -22,7 +22,11 @@ from pmeans.search.shards import Shard
 from pmeans.tensors import Precision
 
 ROWS = 65_536
-"""Of a piece: some seconds of work, so that few are lost with a worker and none waits for long."""
+"""Of a piece: a second of work, so that few are lost with a worker and none waits for long.
+
+A piece reads what comes before it in its row group, too. So where groups are large, there are four
+pieces to one of them, or pieces of four times as many rows.
+"""
 
 
 def embed_parts(
@@ -141,8 +145,9 @@ def _pieces(
         if names not in checked:  # a column that is added may be there
             _ADDING[kind](file.schema.empty_table(), **options, place=(file.path, 0))
             checked.add(names)
-        for start in range(0, file.rows, ROWS):
-            stop = min(start + ROWS, file.rows)
+        size = min(max(ROWS, -(-file.largest // 4)), 4 * ROWS)
+        for start in range(0, file.rows, size):
+            stop = min(start + size, file.rows)
             of = {"input": file.path, "size": file.size, "modified (ns)": file.modified}
             yield {
                 "kind": kind, "of": {**of, "rows": [start, stop]}, "options": options,

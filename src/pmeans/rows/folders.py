@@ -32,6 +32,7 @@ class ParquetFile:
         size: Its bytes.
         modified: When it was changed last, in ns.
         rows: How many it has.
+        largest: How many its largest row group has.
         schema: Of its columns, a ``pyarrow.Schema``.
     """
 
@@ -40,6 +41,7 @@ class ParquetFile:
     size: int
     modified: int
     rows: int
+    largest: int
     schema: Any
 
 
@@ -65,8 +67,10 @@ def find_parquet(address: str) -> list[ParquetFile]:
             system.open_input_file(info.path) as stream,
             open_parquet(info.path, stream) as file,
         ):
-            rows, schema = file.metadata.num_rows, file.schema_arrow
-        return ParquetFile(address, info.path, info.size, info.mtime_ns or 0, rows, schema)
+            told, groups = file.metadata, range(file.num_row_groups)
+            largest = max((told.row_group(i).num_rows for i in groups), default=0)
+            time, schema = info.mtime_ns or 0, file.schema_arrow
+        return ParquetFile(address, info.path, info.size, time, told.num_rows, largest, schema)
 
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(opened, infos))

@@ -76,6 +76,16 @@ def test_the_vectors_are_those_of_the_job_over_a_file(tmp_path, folder, model, d
     assert done.empty == state.empty > 0
 
 
+@pytest.mark.parametrize(("group", "sizes"), [(3, [4] * 15), (40, [10] * 6), (60, [15] * 4)])
+def test_large_row_groups_are_cut_into_fewer_pieces(tmp_path, folder, model, group, sizes):
+    for path in folder.iterdir():
+        path.unlink()
+    pq.write_table(table(["a house"] * 60), folder / "c.parquet", row_group_size=group)
+    embed(folder, tmp_path / "out", model)
+    assert [pq.read_metadata(path).num_rows for path in (tmp_path / "out").iterdir()] == sizes
+    assert rows(tmp_path / "out")["n"].to_pylist() == list(range(60))
+
+
 def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again(
     tmp_path, folder, model
 ):
