@@ -11,6 +11,7 @@ enough. After each section the numbers are in a JSON file, and the page beside i
 
 import argparse
 import gzip
+import itertools
 import json
 import lzma
 import os
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,14 @@ def sentences() -> Iterator[tuple[str, str]]:
                 yield from ((line.strip()[:500], path.name[:2]) for line in lines if line.strip())
 
 
-def write_rows(path: Path, n_rows: int) -> Path:
+def write_rows(path: Path, n_rows: int, found: Iterable[tuple[str, str]] | None = None) -> Path:
     """Write sentences as one Parquet file with the columns ``index``, ``text`` and ``lang``."""
     if not path.exists():
+        found = iter(found or sentences())
         say(f"writing {n_rows:,} rows")
         schema = pa.schema([("index", pa.int64()), ("text", pa.string()), ("lang", pa.string())])
         with pq.ParquetWriter(path.with_suffix(".new"), schema) as writer:
-            found, step = sentences(), 65_536
+            step = 65_536
             for start in range(0, n_rows, step):
                 some = [next(found) for _ in range(min(step, n_rows - start))]
                 texts, langs = zip(*some, strict=True)
@@ -233,15 +235,19 @@ def of_cost(folder: Path, n: int) -> dict[str, Any]:
 
 
 def of_slope(folder: Path, n: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"rows": [n // 20, n // 2, n * 5]}
-    for rows in found["rows"]:
-        path = write_rows(folder / f"{rows}.parquet", rows)
-        for engine in ENGINES:
+    found: dict[str, Any] = {"rows": [n // 20, n // 2, n * 5], "ray": [], "spark": []}
+    # The same sentences over and over, drawn from all files, so that only the number differs.
+    some = list(itertools.islice(sentences(), 0, n, 20))
+    for rows, times in zip(found["rows"], (5, 3, 1), strict=True):
+        path = write_rows(folder / f"{rows}-even.parquet", rows, itertools.cycle(some))
+        taken: dict[str, list[float]] = {engine: [] for engine in ENGINES}
+        for engine in ENGINES * times:  # how long one takes to start varies by a second
             out = folder / engine
-            done = run(engine, str(path), out, "--dtype", "int8")["seconds"]
-            found.setdefault(engine, []).append(done)
+            taken[engine].append(run(engine, str(path), out, "--dtype", "int8")["seconds"])
             found["bytes"] = sum(file.stat().st_size for file in out.iterdir()) / rows
             remove(out)
+        for engine in ENGINES:
+            found[engine].append(taken[engine])
     return found
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pmeans.cli.console import resumable, say
+from pmeans.cli.console import progress, resumable, say
 from pmeans.cli.options import option
 
 if TYPE_CHECKING:
-    from pmeans.parts import Tally
+    from pmeans.parts import Engine, Tally
 
 Name = Annotated[
     Literal["ray", "spark"] | None,
@@ -38,13 +38,23 @@ def run(
             raise InputError(f"{name}= does not go with --engine: leave it out.")
     if "-" in (given["files"], given["out"]):
         raise InputError("--engine reads Parquet files and writes a folder: name both.")
-    work = here
+    work: Engine = here
     if engine:
         module = importlib.import_module(f"pmeans.integrations.{engine}")
         module.available()  # else it would be missed when all files have been looked at
-        work = module.run
+        work = module.run if engine == "spark" else _shown(module.run)  # Spark shows a bar itself
     with resumable():
         done = make(**given, engine=work)
     there = f", {done.found:,} of which were there" if done.found else ""
     say(f"{done.rows:,} rows in {done.parts:,} parts in {given['out']}{there}.")
     return done
+
+
+def _shown(engine: Engine) -> Engine:
+    def work(tasks: list[str]) -> Iterator[str]:
+        with progress("parts") as step:
+            for n, outcome in enumerate(engine(tasks), 1):
+                step(n, f"{n:,} of {len(tasks):,}", len(tasks))
+                yield outcome
+
+    return work

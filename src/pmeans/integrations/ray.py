@@ -7,9 +7,9 @@ thread, because Ray starts as many of them as there are cores. What dies is Ray'
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,6 +25,8 @@ from pmeans.rows.fields import BLOCK, OnError
 if TYPE_CHECKING:
     import ray.data
 
+_MOST = 10_000  # tasks that Ray is given at once
+
 
 def embed(
     dataset: ray.data.Dataset,
@@ -38,14 +40,7 @@ def embed(
 ) -> ray.data.Dataset:
     """Return a dataset with one more column, ``embedding``: the vectors of its texts.
 
-    Args:
-        dataset: With a column of texts.
-        model: What `pmeans.load` opens, in every worker.
-        text: Name of the column.
-        lang: Language of all texts; None or ``"auto"`` finds it, unless a column tells.
-        lang_column: Name of the column with the language of each text.
-        normalize: Scale every vector to length 1.
-        on_error: At a row that cannot be read, ``"fail"`` stops, ``"skip"`` makes its vector null.
+    Arguments are as of `pmeans.arrow.embed`; ``model`` is opened in every worker, by name or path.
     """
     columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
     make = partial(arrow.embed, model=model, **columns, normalize=normalize, on_error=on_error)
@@ -74,30 +69,27 @@ def available() -> Any:
     """Import Ray, told before to tell its makers nothing, and to listen on this machine alone."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # of all systems, by its name
-    return optional("ray.data", "ray", "engine='ray'")
+    return optional("ray", "ray", "engine='ray'")
 
 
-def run(tasks: list[str]) -> list[str]:
-    """Do the tasks of `pmeans.parts` in Ray's workers, and return their outcomes.
+def run(tasks: list[str]) -> Iterator[str]:
+    """Do the tasks of `pmeans.parts` in Ray's workers, and yield their outcomes.
 
     If this process is connected to a cluster, by ``ray.init``, they are done there. If not, Ray is
-    started on this machine, and stopped afterwards.
+    started on this machine, and stopped afterwards. They are tasks of Ray, too: a dataset of them
+    would rest a third of a second after each.
     """
     ray = available()
     with _started(ray):
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = sys.stderr.isatty()
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        # Ray rests a third of a second between two blocks: up to four tasks are one, if that leaves
-        # enough to keep all cores at work to the end.
-        enough = max(-(-len(tasks) // 4), 8 * int(ray.cluster_resources().get("CPU", 1)))
-        blocks = min(len(tasks), enough)
-        rows = ray.data.from_items([{"task": t} for t in tasks], override_num_blocks=blocks)
-        try:
-            done = rows.map_batches(parts.work, batch_format="pyarrow", batch_size=1).take_all()
-        except ray.exceptions.RayError as error:
-            raise parts.gave_up("Ray", error) from error
-    return [row["outcome"] for row in done]
+        do = ray.remote(num_cpus=1, max_retries=3, retry_exceptions=[OSError])(parts.perform)
+        left = iter(tasks)
+        begun: list[Any] = []
+        while begun := [*begun, *map(do.remote, itertools.islice(left, _MOST - len(begun)))]:
+            try:
+                done, begun = ray.wait(begun, num_returns=len(begun), timeout=1)
+                yield from ray.get(done)
+            except ray.exceptions.RayError as error:
+                raise parts.gave_up("Ray", error) from error
 
 
 def _mapped(dataset: ray.data.Dataset, make: Callable[..., Any]) -> ray.data.Dataset:
