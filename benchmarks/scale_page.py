@@ -87,9 +87,9 @@ def _slope(found: dict[str, Any]) -> list[str]:
     lines = [
         "## Slope",
         "",
-        f"int8, {found['bytes']:,.0f} bytes per row with its text; the same {small:,} sentences over "
-        "and over. Medians of five runs, of three, and one. Seconds per million rows between two "
-        "sizes: what an engine takes to start falls out.",
+        f"int8, {found['bytes']:,.0f} bytes per row with its text; the same {small:,} sentences "
+        "over and over. Medians of five runs, of three, and one. Seconds per million rows "
+        "between two sizes: what an engine takes to start falls out.",
         "",
         f"| engine | {small:,} | {middle:,} | {large:,} | s per million, first | second | ratio |",
         "|:--|--:|--:|--:|--:|--:|--:|",

@@ -71,8 +71,7 @@ def embed(
 
     Returns:
         The same kind of table, with one more column, ``fixed_size_list<float>[dim]`` or of another
-        ``dtype``. A text
-        without a known word is a row of zeros.
+        ``dtype``. A text without a known word is a row of zeros.
     """
     pyarrow, encoder = _pyarrow(batch), open_encoder(model)
     code = checked_language(encoder, lang, lang_column)

@@ -68,17 +68,16 @@ def available() -> Any:
 def run(tasks: list[str]) -> list[str]:
     """Do the tasks of `pmeans.parts` in Spark's workers, and return their outcomes.
 
-    They are done by the active session. If there is none, Spark is started here, and stopped.
+    They are done by the active session. If there is none, Spark is started here, and stopped. They
+    are no rows of a frame, for which Spark would plan and compile a query.
     """
-    pyspark = available()
+    pyspark, java = available(), optional("py4j.protocol", "spark", "engine='spark'")
     with _started(pyspark) as session:
-        rows = session.sparkContext.parallelize([(t,) for t in tasks], min(len(tasks), _MOST))
-        frame = rows.toDF("task string")
+        given = session.sparkContext.parallelize(tasks, min(len(tasks), _MOST))
         try:
-            done = frame.mapInArrow(lambda b: map(parts.work, b), "outcome string").collect()
-        except pyspark.errors.PySparkException as error:
+            return given.map(parts.perform).collect()
+        except (java.protocol.Py4JError, pyspark.errors.PySparkException) as error:
             raise parts.gave_up("Spark", error) from error
-    return [row.outcome for row in done]
 
 
 def _mapped(frame: DataFrame, make: Callable[..., Any]) -> DataFrame:

@@ -28,11 +28,6 @@ FAILED = ".failed"
 _COUNTS = b"pmeans"  # the key of a part's counts, among what its file says of itself
 
 
-def work(batch: Any) -> Any:
-    """Do the tasks in the first column of an Arrow batch; return the same kind, of outcomes."""
-    return type(batch).from_pydict({"outcome": list(map(perform, batch.column(0).to_pylist()))})
-
-
 def perform(task: str) -> str:
     """Do one task, unless it is done, and return its counts, or the error that is no use to retry.
 
@@ -56,8 +51,8 @@ def perform(task: str) -> str:
 def gave_up(engine: str, error: Exception) -> PmeansError:
     """Return an error for one that an engine stops at, with the line of it that says why."""
     lines = str(error).strip().splitlines()
-    told = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
-    why = (told or lines or [type(error).__name__])[-1].rstrip(".")
+    told = [line for line in lines if re.match(r"(: )?[\w.]*(Error|Exception)\b", line)]
+    why = (told or lines or [type(error).__name__])[-1].strip(": .")
     return PmeansError(
         f"{engine} gave up: {why}. Finished parts are kept: the same job goes on from there."
     )
