@@ -32,11 +32,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pmeans
+from pmeans.parts import embed_parts, here
 from pmeans.search import ApproximateShards, open_index, top_k
 
 ENGINES = ("ray", "spark")
 WORKERS = {"ray": "ray::", "spark": "pyspark"}
-K, SHARDS, QUERIES = 10, 4, 200
+K, SHARDS, QUERIES, ROUNDS = 10, 4, 200, 3
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("PMEANS_DATA", ROOT.parent / "shared" / "data"))
 
@@ -225,13 +226,30 @@ def of_killed(folder: Path, n: int) -> dict[str, Any]:
 def of_cost(folder: Path, n: int) -> dict[str, Any]:
     n = n * 5 // 2
     path = write_rows(folder / f"{n}.parquet", n)
-    found: dict[str, Any] = {"rows": n}
-    for engine in (None, *ENGINES):
+    found: dict[str, Any] = {"rows": n, "pmeans": [], "ray": [], "spark": []}
+    for engine in (None, *ENGINES) * ROUNDS:
         out = folder / (engine or "cost.npy")
         done = run(engine, str(path), out, "--dtype", "float16")
-        found[engine or "pmeans"] = {key: done[key] for key in ("seconds", "MiB", "peak")}
+        found[engine or "pmeans"].append({key: done[key] for key in ("seconds", "MiB", "peak")})
         remove(out)
     return found
+
+
+def of_core(folder: Path, n: int) -> dict[str, Any]:
+    n //= 20
+    path = write_rows(folder / f"{n}-even.parquet", n, itertools.islice(sentences(), 0, None, 20))
+    found: dict[str, Any] = {"rows": n, "float32": [], "float16": [], "int8": []}
+    for dtype in ("float32", "float16", "int8") * ROUNDS:
+        out = folder / "core"
+        begin = time.process_time()
+        embed_parts(str(path), out, engine=here, lang_column="lang", dtype=dtype)
+        taken = time.process_time() - begin
+        size = sum(file.stat().st_size for file in out.iterdir())
+        found[dtype].append([1e6 * taken / n, size / n])
+        remove(out)
+    with pq.ParquetFile(path) as file:
+        words = [len(text.as_py().split()) for text in file.read(["text"])["text"]]
+    return found | {"words": statistics.mean(words)}
 
 
 def of_slope(folder: Path, n: int) -> dict[str, Any]:
@@ -297,7 +315,8 @@ def of_search(folder: Path, n: int) -> dict[str, Any]:
 
 
 SECTIONS = {
-    "bytes": of_bytes, "killed": of_killed, "cost": of_cost, "slope": of_slope, "search": of_search,
+    "bytes": of_bytes, "killed": of_killed, "cost": of_cost, "core": of_core, "slope": of_slope,
+    "search": of_search,
 }  # fmt: skip
 
 

@@ -241,11 +241,20 @@ def test_what_a_killed_worker_left_is_removed(tmp_path, folder, model):
     assert rows(out).num_rows == 9
 
 
-def test_what_an_engine_gives_up_at_is_one_line():
-    told = "Traceback\n  File x\nOSError: the disk is gone.\n"
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ("Traceback\n  File x\nOSError: the disk is gone.\n", "OSError: the disk is gone"),
+        ("Error at z:\n: a.b.SomeException: dead\n\tat c\nCaused by: EOF\n\t... 2 more",
+         "a.b.SomeException: dead"),
+        ("It died.", "It died"),
+        ("", "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_what_an_engine_gives_up_at_is_one_line(told, why):
     error = parts.gave_up("Ray", RuntimeError(told))
     assert type(error) is PmeansError
-    assert str(error).startswith("Ray gave up: OSError: the disk is gone. Finished parts are kept")
+    assert str(error).startswith(f"Ray gave up: {why}. Finished parts are kept")
 
 
 @pytest.fixture
