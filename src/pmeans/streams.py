@@ -135,6 +135,8 @@ def _member(file: io.BufferedReader, path: Path) -> IO[bytes]:
     """Open the one member of a zip archive, or the one that is called as the archive is."""
     try:
         archive = zipfile.ZipFile(file)
+        if not all(info.filename for info in archive.infolist()):
+            raise zipfile.BadZipFile("a file in it has no name")
         members = [info for info in archive.infolist() if not info.is_dir()]
         named = [m for m in members if path.stem in (Path(m.filename).name, Path(m.filename).stem)]
         if len(members) != 1 and len(named) != 1:
