@@ -1,6 +1,6 @@
 """Many rows on Ray and on Spark, on this machine: the same bytes, what it costs, what is found.
 
-    python benchmarks/scale.py                    # 2, 5 and 10 million rows: half an hour, 45 GB
+    python benchmarks/scale.py                    # 2, 5 and 10 million rows: an hour, 45 GB
     python benchmarks/scale.py --rows 20000 --json /tmp/scale.json         # a few minutes
     python benchmarks/scale.py --section cost     # one of them, the others stay as they are
 

@@ -127,19 +127,14 @@ def _slope(found: dict[str, Any]) -> list[str]:
 
 
 def _search(found: dict[str, Any]) -> list[str]:
-    own = ""
-    if "MiB" in found:
-        own = (
-            f" The searching process has {found['MiB']['Anon']:,.0f} MiB of its own, and "
-            f"{found['MiB']['File']:,.0f} mapped."
-        )
     return [
         "## Search",
         "",
         f"{found['rows']:,} rows in {found['shards']} shards, int8, {found['bytes']:,.0f} bytes "
         f"per row with the graphs, built by Ray in {found['built']:,.0f} s. Of the ten best rows, "
         f"{found['recall']:.1%} were found; a row counts if its score is one of the ten best, "
-        f"because sentences occur more than once.{own}",
+        "because sentences occur more than once. The searching process has "
+        f"{found['MiB']['Anon']:,.0f} MiB of its own, and {found['MiB']['File']:,.0f} mapped.",
         "",
         "| | queries per second |",
         "|:--|--:|",

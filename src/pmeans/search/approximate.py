@@ -1,10 +1,11 @@
 """An approximate index (usearch's HNSW graph), kept beside the matrix it was built from.
 
 ``index.npy.usearch`` is a line of JSON, filled up to 256 bytes, and usearch's own bytes after it,
-which are mapped. The line says the size and the time of change of the matrix: where they, or the
-version of usearch, are others now, the index is built anew, because a graph of other rows would
-answer without a sign that it is wrong. The graph holds rows in int8, each with a scale of its own,
-and only proposes candidates; their cosines are computed from the matrix itself, as in `exact`.
+which are mapped. The line says the size and the time of change of the matrix: where they, the
+version of usearch, or the kind of graph are others now, the index is built anew, because a graph of
+other rows would answer without a sign that it is wrong. The graph holds rows in int8, each with a
+scale of its own, and only proposes candidates; their cosines are computed from the matrix itself,
+as in `exact`.
 
 Sentence vectors are hard for such graphs: they have hundreds of dimensions, and no clear clusters.
 `benchmarks/scale.md` says how many of the best rows are found, and at what speed.
