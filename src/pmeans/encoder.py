@@ -11,7 +11,7 @@ Each row depends on its own sentence alone: batch size, thread count and order c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,14 @@ from pmeans.coverage import Coverage
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.identifier import Doubts, FoundLanguages, Identifier
 from pmeans.recipe import Recipe
-from pmeans.sentence_encoder import CHUNK, LONG_CHUNK, SentenceEncoder, by_language, chunks
+from pmeans.sentence_encoder import (
+    CHUNK,
+    LONG_CHUNK,
+    SentenceEncoder,
+    by_language,
+    chunks,
+    length_of,
+)
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.text import splitting
 from pmeans.translations import Translations
@@ -153,10 +160,11 @@ class PowerMeanEncoder(SentenceEncoder):
         n_threads: int | None = None,
     ) -> Floats:
         """Turn sentences into rows, (n, dim) float32, as `SentenceEncoder` says."""
-        if out is not None and not isinstance(sentences, Sized):
+        length = length_of(sentences)
+        if out is not None and length is None:
             raise InputError("out needs sentences with a length; make a list of them.")
-        if isinstance(sentences, Sized):
-            shape = (len(sentences), self.dim)
+        if length is not None:
+            shape = (length, self.dim)
             if out is None:
                 out = kernels.empty_rows(*shape)
             if out.shape != shape:

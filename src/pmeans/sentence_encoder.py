@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import abc
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from pmeans import kernels
 from pmeans.coverage import Coverage
 from pmeans.errors import InputError, LanguageError
 from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
@@ -154,8 +155,10 @@ class SentenceEncoder(abc.ABC):
         single = isinstance(given, str)
         texts: Iterable[str] = [given] if isinstance(given, str) else given
         check_sentences(texts)
+        if prompt is not None and not isinstance(prompt, str):
+            raise InputError(f"prompt must be a str, not {type(prompt).__name__}: {prompt!r:.40}.")
         if prompt:
-            texts = [prompt + text for text in texts]
+            texts = [prompt + text for text in kernels.checked_strings(texts)]
         encode = self._told if show_progress_bar else self.encode_rows
         rows = encode(texts, lang=lang, out=out, n_threads=n_threads)
         if truncate_dim is not None:
@@ -250,7 +253,7 @@ class SentenceEncoder(abc.ABC):
         n_threads: int | None,
     ) -> Floats:
         """Do as `encode_rows` does, and count on standard error meanwhile."""
-        listed = texts if isinstance(texts, Sequence) else list(texts)
+        listed = sized(texts)
         rows = np.empty((len(listed), self.dim), dtype=np.float32) if out is None else out
         done = 0
         for chunk, langs in chunks(listed, lang, CHUNK):
@@ -265,21 +268,49 @@ class SentenceEncoder(abc.ABC):
 def chunks(
     sentences: Iterable[str], lang: str | Iterable[str] | None, size: int
 ) -> Iterator[tuple[list[str], str | list[str] | None]]:
-    """Cut the stream into lists of sentences, with one language or one for each."""
+    """Cut the stream into lists of sentences, with one language or one for each.
+
+    Results are laid out by the length of the sentences. So another number of them is an error, even
+    where all that came was fine.
+    """
     check_sentences(sentences)
     if size < 1:
         raise InputError(f"batch_size must be at least 1, not {size}.")
+    length, count = length_of(sentences), 0
     texts = iter(sentences)
     langs = None if lang is None or isinstance(lang, str) else iter(lang)
     while chunk := list(islice(texts, size)):
+        count += len(chunk)
+        if length is not None and count > length:
+            break
         codes: str | list[str] | None = lang if isinstance(lang, str) else None
         if langs is not None:
             codes = list(islice(langs, len(chunk)))
             if len(codes) < len(chunk):
                 raise InputError("lang has fewer entries than there are sentences.")
         yield from _halved(chunk, codes)
-    if langs is not None and next(langs, None) is not None:
+    if length is not None and count != length:
+        raise InputError(
+            f"the sentences have a length of {length}, but {'more' if count > length else count} "
+            f"came: pass list(sentences), or mend the __len__ of {type(sentences).__name__}."
+        )
+    if langs is not None and any(True for _ in langs):
         raise InputError("lang has more entries than there are sentences.")
+
+
+def length_of(sentences: object) -> int | None:
+    """Return how many sentences there should be; None if they have no length."""
+    try:
+        return len(sentences)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # a stream, or one that has __len__ and does not know
+        return None
+
+
+def sized(sentences: Iterable[str]) -> Collection[str]:
+    """Return the sentences, in a list if they have no length."""
+    if length_of(sentences) is None:
+        return [text for texts, _ in chunks(sentences, None, CHUNK) for text in texts]
+    return cast("Collection[str]", sentences)
 
 
 def check_sentences(sentences: object) -> None:
@@ -287,6 +318,12 @@ def check_sentences(sentences: object) -> None:
     if isinstance(sentences, str | bytes):
         kind = type(sentences).__name__
         raise InputError(f"expected an iterable of sentences, got one {kind}: put it into a list.")
+    if getattr(sentences, "ndim", 1) == 0:
+        kind = type(sentences).__name__
+        raise InputError(
+            f"expected an iterable of sentences, got a single value in a {kind}: put it into a "
+            "list."
+        )
     if isinstance(sentences, Mapping):
         raise InputError(
             "expected an iterable of sentences, got a mapping, which would give its keys: pass "

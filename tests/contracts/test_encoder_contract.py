@@ -3,6 +3,8 @@
 A new encoder adds one entry to `ENCODERS`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -198,6 +200,54 @@ def test_languages_must_be_as_many_as_sentences(encoder, langs):
 def test_what_is_not_text_is_refused(encoder, bad):
     with pytest.raises(InputError):
         encoder.encode(bad, lang="en")
+
+
+class Mismatched(Sequence):
+    """Sentences whose length is not the number that comes."""
+
+    def __init__(self, texts, length):
+        self.texts, self.length = texts, length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, i):
+        return self.texts[i]
+
+
+@pytest.mark.parametrize("length", [2, 4, 100])
+def test_sentences_must_be_as_many_as_their_length_says(encoder, length):
+    texts = Mismatched(["the dog", "a house", "a cat"], length)
+    options = [{}, {"show_progress_bar": True}, {"out": np.zeros((length, encoder.dim), "f4")}]
+    for each in options:
+        with pytest.raises(InputError, match=f"length of {length}, but"):
+            encoder.encode(texts, lang="en", **each)
+    with pytest.raises(InputError, match=f"length of {length}, but"):
+        encoder.coverage(texts, lang="en")
+    with pytest.raises(InputError, match=f"length of {length}, but"):
+        list(encoder.encode_batches(texts, lang="en"))
+
+
+def test_a_stream_whose_length_is_not_known_is_read_to_its_end(encoder):
+    class Unsized(Mismatched):
+        def __len__(self):
+            raise TypeError("nobody knows")
+
+    rows = encoder.encode(Unsized(["the dog", "a house"], 0), lang="en")
+    assert_same(encoder, rows, encoder.encode(["the dog", "a house"], lang="en"))
+
+
+def test_a_prompt_stands_before_every_sentence(encoder):
+    rows = encoder.encode(["dog", "house"], lang="en", prompt="the ")
+    assert_same(encoder, rows, encoder.encode(["the dog", "the house"], lang="en"))
+
+
+def test_a_prompt_and_what_follows_it_must_be_strings(encoder):
+    with pytest.raises(InputError, match="sentence 1 is int, not str: 1"):
+        encoder.encode(["a", 1], lang="en", prompt="the ")
+    for prompt in (5, b"the ", ["the "], 0):
+        with pytest.raises(InputError, match="prompt must be a str"):
+            encoder.encode(["dog"], lang="en", prompt=prompt)
 
 
 def test_out_is_filled_and_must_fit(encoder):

@@ -66,6 +66,11 @@ def test_too_many_languages_are_refused(toy):
         encoder(toy).encode(["cat"], lang=["en", "de"])
 
 
+def test_a_language_too_many_is_refused_even_if_it_is_none(toy):
+    with pytest.raises(InputError, match="more entries"):
+        encoder(toy).encode(["cat"], lang=["en", None])
+
+
 class Frame:
     """What all data frames share: iterating over one gives no rows."""
 
@@ -82,6 +87,7 @@ class Frame:
         ({"the": "cat"}, "a mapping, which would give its keys"),
         (b"the cat", "got one bytes"),
         (7, "got int"),
+        (np.array("the cat"), "a single value in a ndarray: put it into a list"),
     ],
 )
 def test_what_is_not_sentences_is_refused_saying_what_to_pass(toy, sentences, message):

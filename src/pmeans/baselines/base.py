@@ -16,18 +16,19 @@ from __future__ import annotations
 import abc
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from pmeans import kernels
 from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError
 from pmeans.identifier import Doubts
 from pmeans.recipe import Part, Recipe
-from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks
+from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks, sized
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array, Floats, Tokenizer
 
@@ -130,16 +131,14 @@ class Baseline(SentenceEncoder):
         n_threads: int | None = None,
     ) -> Floats:
         """Turn sentences into rows, (n, dim) float32, as `SentenceEncoder` says."""
-        listed = isinstance(sentences, Sequence) and not isinstance(sentences, str)
-        given: Any = sentences if listed else _listed(sentences)
-        rows = np.empty((len(given), self.dim), dtype=np.float32) if out is None else out
-        if rows.shape != (len(given), self.dim):
-            raise InputError(f"out is {rows.shape}, expected {(len(given), self.dim)}.")
+        given = sized(sentences)
+        shape = (len(given), self.dim)
+        rows = np.empty(shape, dtype=np.float32) if out is None else out
+        if rows.shape != shape:
+            raise InputError(f"out is {rows.shape}, expected {shape}.")
         done, doubts = 0, Doubts()
         for texts, langs in chunks(given, lang, CHUNK):
-            for i, text in enumerate(texts):
-                if not isinstance(text, str):
-                    raise InputError(f"sentence {done + i} is {text!r:.40}, and not a str.")
+            kernels.checked_strings(texts, done)
             found = self.found(texts, langs, n_threads, doubts)
             for code, which in by_language(texts, found, self.language):
                 if len(which) == len(texts):  # the usual case, and the quickest
@@ -158,7 +157,7 @@ class Baseline(SentenceEncoder):
         inner = self.inner()
         if inner is not None:
             return inner.coverage(sentences, lang=lang)
-        return Coverage.empty((), len(_listed(sentences)))
+        return Coverage.empty((), sum(len(texts) for texts, _ in chunks(sentences, lang, CHUNK)))
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -253,7 +252,3 @@ def _content(arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
     for name, each in sorted(arrays.items()):
         yield repr((name, each.dtype.str, each.shape)).encode()
         yield np.ascontiguousarray(each).data
-
-
-def _listed(sentences: Iterable[str]) -> list[str]:
-    return [text for texts, _ in chunks(sentences, None, CHUNK) for text in texts]

@@ -7,7 +7,7 @@ to it: what the other one has above such a control, it does not owe to its lengt
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.evaluation import cells
-from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks
+from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
 from pmeans.types import Floats
 
 _INNER = ("recipe", "spaces", "languages", "znorm", "alignment")
@@ -80,10 +80,11 @@ class RandomProjection(SentenceEncoder):
 
         The unprojected rows exist chunk by chunk only. A zero row stays zero.
         """
-        texts = sentences if isinstance(sentences, Sequence) else list(sentences)
-        rows = np.empty((len(texts), self.dim), dtype=np.float32) if out is None else out
-        if rows.shape != (len(texts), self.dim):
-            raise InputError(f"out is {rows.shape}, expected {(len(texts), self.dim)}.")
+        texts = sized(sentences)
+        shape = (len(texts), self.dim)
+        rows = np.empty(shape, dtype=np.float32) if out is None else out
+        if rows.shape != shape:
+            raise InputError(f"out is {rows.shape}, expected {shape}.")
         done = 0
         for chunk, langs in chunks(texts, lang, CHUNK):
             inner = self.encoder.encode_rows(chunk, lang=langs, n_threads=n_threads)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def lookup(
     Returns:
         One batch for each table.
     """
-    texts = _strings(sentences)
+    texts = checked_strings(sentences)
     found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads, len(texts)))
     return [
         TokenBatch(ids, offsets, unknown, tuple(words), joined)
@@ -136,7 +136,7 @@ def grams(sentences: Sequence[str], letters: Array, n_buckets: int) -> tuple[Ids
 
     `pmeans.kernels.letters` says what grams are, and has the arguments.
     """
-    found: tuple[Ids, Ints] = core.grams(_strings(sentences), letters, n_buckets)
+    found: tuple[Ids, Ints] = core.grams(checked_strings(sentences), letters, n_buckets)
     return found
 
 
@@ -148,7 +148,7 @@ def identify(
     Returns:
         Columns, (n,) int32, and probabilities, (n,) float32.
     """
-    texts = _strings(sentences)
+    texts = checked_strings(sentences)
     found: tuple[Ids, Floats] = core.identify(texts, model, _threads(n_threads, len(texts)))
     return found
 
@@ -353,10 +353,11 @@ def train_skipgram(
     core.train_skipgram(job, inputs, outputs, epoch, begin, end, _threads(n_threads))
 
 
-def _strings(sentences: Sequence[str]) -> list[str]:
+def checked_strings(sentences: Iterable[str], first: int = 0) -> list[str]:
+    """Return sentences as a list, each of them a `str`; ``first`` is the number of the first."""
     texts = list(sentences)
     if set(map(type, texts)) - {str}:
-        for i, text in enumerate(texts):
+        for i, text in enumerate(texts, first):
             if not isinstance(text, str):
                 raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
     return texts
