@@ -18,6 +18,7 @@ a zero row. A map can be folded into a linear classifier's weights.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -165,6 +166,22 @@ class Alignment:
             stored = [_stored(factor, precision) for factor in fitted.factors]
             maps[lang] = LanguageMap(tuple(_read(*each) for each in stored), fitted.origin)
         return replace(self, maps=maps, precision=precision)
+
+    def add_to(self, digest: hashlib._Hash) -> None:
+        """Enter all that reaches a row in the digest of an encoder.
+
+        Built models have int8 maps of all their languages, and results are stored under digests of
+        the numbers of these alone. So what sets others apart is entered only where it holds.
+        """
+        for lang, fitted in sorted(self.maps.items()):
+            digest.update(lang.encode())
+            for factor in fitted.factors:
+                digest.update(factor.tobytes())
+        if self.precision != "int8":  # another product of the same numbers
+            shapes = [[f.shape for f in fitted.factors] for _, fitted in sorted(self.maps.items())]
+            digest.update(repr(("float32", self.kept, shapes)).encode())
+        if self.pivot not in self.maps:  # the one language whose rows stay as they are
+            digest.update(repr(("pivot", self.pivot)).encode())
 
     def save(self, path: str | Path) -> None:
         """Write the maps as one safetensors file."""

@@ -145,10 +145,8 @@ class PowerMeanEncoder(SentenceEncoder):
         found = hashlib.sha256()
         for lang, statistics in sorted(self.znorm.statistics.items()) if self.znorm else ():
             found.update(lang.encode() + statistics.mean.tobytes() + statistics.std.tobytes())
-        for lang, fitted in sorted(self.alignment.maps.items()) if self.alignment else ():
-            found.update(lang.encode())
-            for factor in fitted.factors:
-                found.update(factor.tobytes())
+        if self.alignment:
+            self.alignment.add_to(found)
         return found.hexdigest()
 
     def encode_rows(
