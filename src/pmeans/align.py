@@ -31,6 +31,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.mapped import MappedFields
 from pmeans.tensors import Precision, are_numbers, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
@@ -41,7 +42,7 @@ _FORMAT = "pmeans-alignment"
 
 
 @dataclass(frozen=True)
-class LanguageMap:
+class LanguageMap(MappedFields):
     """What the rows of a language are multiplied by, and where it comes from.
 
     Attributes:
@@ -55,7 +56,7 @@ class LanguageMap:
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Alignment(MappedFields):
     """Fitted maps by language.
 
     Attributes:

@@ -114,6 +114,10 @@ class PowerMeanEncoder(SentenceEncoder):
         languages = ", ".join(self.languages) or "any language"
         return f"PowerMeanEncoder({self.name!r}, {self.dim} d, {languages})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        pieces = self.recipe, self.spaces, self.znorm, self.alignment, self.translations
+        return PowerMeanEncoder, (*pieces, self.identifier, self._only)
+
     def __sklearn_clone__(self) -> PowerMeanEncoder:
         return self  # scikit-learn copies parameters for each fit; nothing changes an encoder
 

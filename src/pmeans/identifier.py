@@ -20,6 +20,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import FormatError, LanguageError
 from pmeans.kernels import GramWeights
+from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Ids
 
@@ -125,7 +126,7 @@ class Doubts:
 
 
 @dataclass(frozen=True, eq=False)
-class Identifier:
+class Identifier(MappedFields):
     """What letters say about languages; the attributes are as of `GramWeights`.
 
     Attributes:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import mmap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from pmeans.errors import FormatError, InputError
 from pmeans.files import reading, replacing
+from pmeans.mapped import MappedFile
 from pmeans.types import Array, Floats
 
 Precision = Literal["float32", "float16", "int8"]
@@ -67,13 +67,13 @@ def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[st
 
 def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Map a safetensors file: read-only arrays by name, without padding, and its metadata."""
-    with reading(path), open(path, "rb") as file:
-        size = file.seek(0, 2)
-        if size < 8:
-            raise FormatError(f"{path}: {size} bytes are too few for a safetensors file.")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with reading(path):
+        size = Path(path).stat().st_size
+    if size < 8:
+        raise FormatError(f"{path}: {size} bytes are too few for a safetensors file.")
+    data = MappedFile.open(path)
     length = int.from_bytes(data[:8], "little")
-    if length > min(size - 8, _LARGEST_HEADER):
+    if length > min(len(data) - 8, _LARGEST_HEADER):
         raise FormatError(f"{path}: not a safetensors file, or cut short.")
     try:
         header = json.loads(data[8 : 8 + length])
@@ -87,7 +87,7 @@ def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
     return tensors, metadata
 
 
-def _arrays(data: mmap.mmap, base: int, header: dict[str, Any]) -> Iterator[tuple[str, Array]]:
+def _arrays(data: MappedFile, base: int, header: dict[str, Any]) -> Iterator[tuple[str, Array]]:
     for name, entry in header.items():
         dtype = np.dtype(_DTYPES[entry["dtype"]])
         shape = tuple(entry["shape"])
@@ -99,15 +99,7 @@ def _arrays(data: mmap.mmap, base: int, header: dict[str, Any]) -> Iterator[tupl
             raise ValueError(f"tensor {name!r} does not fit into the file")
         if (base + begin) % dtype.itemsize:
             raise ValueError(f"tensor {name!r} is not aligned")
-        yield name, np.frombuffer(data, dtype, count, base + begin).reshape(shape)
-
-
-def file_of(array: Array) -> mmap.mmap | None:
-    """Return the mapped file that an array is a view of, if it is one."""
-    base: Any = array
-    while isinstance(base, np.ndarray | memoryview):
-        base = base.base if isinstance(base, np.ndarray) else base.obj
-    return base if isinstance(base, mmap.mmap) else None
+        yield name, data.array(dtype, shape, base + begin)
 
 
 def are_numbers(array: Array | None, shape: tuple[int, ...]) -> TypeGuard[Floats]:

@@ -13,6 +13,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pmeans.mapped import MappedFields
+
 Floats = npt.NDArray[np.float32]
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -32,7 +34,7 @@ Tokenizer = Literal["whitespace", "words"]
 
 
 @dataclass(frozen=True)
-class PhraseTable:
+class PhraseTable(MappedFields):
     """The way from two or three words of a text to their common row.
 
     Attributes:
@@ -45,7 +47,7 @@ class PhraseTable:
 
 
 @dataclass(frozen=True)
-class WordTable:
+class WordTable(MappedFields):
     """The words of one language in one space, and the way from a word to its row.
 
     Attributes:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, LanguageError
+from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Scope
 
@@ -30,7 +31,7 @@ _SMALLEST = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
-class Statistics:
+class Statistics(MappedFields):
     """Column means and standard deviations, (dim,) float32 each, over ``count`` sentences."""
 
     mean: Floats

@@ -3,8 +3,11 @@
 A new encoder adds one entry to `ENCODERS`.
 """
 
+import copy
+import pickle
 from collections.abc import Sequence
 
+import joblib
 import numpy as np
 import pytest
 
@@ -248,6 +251,32 @@ def test_a_prompt_and_what_follows_it_must_be_strings(encoder):
     for prompt in (5, b"the ", ["the "], 0):
         with pytest.raises(InputError, match="prompt must be a str"):
             encoder.encode(["dog"], lang="en", prompt=prompt)
+
+
+def stored_by_joblib(encoder, folder):
+    joblib.dump(encoder, folder / "encoder.joblib")
+    return joblib.load(folder / "encoder.joblib")
+
+
+COPIES = {
+    "pickle": lambda encoder, folder: pickle.loads(pickle.dumps(encoder)),
+    "deepcopy": lambda encoder, folder: copy.deepcopy(encoder),
+    "joblib": stored_by_joblib,
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=list(COPIES))
+def test_a_copy_of_an_encoder_in_use_gives_the_same_bits(encoder, copied, tmp_path):
+    if isinstance(encoder, TeacherEncoder):
+        pytest.skip("has no model here to open again")
+    rows = encoder.encode(TEXTS["en"], lang="en")  # what is kept for later must not be in the way
+    encoder.coverage(TEXTS["de"], lang="de")
+    back = copied(encoder, tmp_path)
+    assert type(back) is type(encoder)
+    assert back.fingerprint() == encoder.fingerprint()
+    assert (back.name, back.languages) == (encoder.name, encoder.languages)
+    assert getattr(back, "files", ()) == getattr(encoder, "files", ())
+    assert_same(encoder, back.encode(TEXTS["en"], lang="en"), rows)
 
 
 def test_out_is_filled_and_must_fit(encoder):

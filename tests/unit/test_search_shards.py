@@ -12,6 +12,7 @@ import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, parts
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError
+from pmeans.mapped import file_of
 from pmeans.search import ApproximateShards, open_index, top_k
 
 pytest.importorskip("usearch", reason="pip install 'pmeans[search]'")
@@ -48,7 +49,7 @@ def test_shards_together_find_what_all_rows_have(files, tmp_path, shards, made):
     for found in (top_k(queries, opened.rows, 10), ApproximateShards(opened).top_k(queries, 10)):
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
-    assert isinstance(opened.rows.matrices[0].array, np.memmap)
+    assert file_of(opened.rows.matrices[0].array) is not None
 
 
 def test_texts_are_read_from_the_files_as_long_as_they_are_there(index, files):

@@ -27,6 +27,7 @@ from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError
 from pmeans.identifier import Doubts
+from pmeans.mapped import refer, resolve
 from pmeans.recipe import Part, Recipe
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks, sized
 from pmeans.spaces.space import WordSpace
@@ -175,6 +176,10 @@ class Baseline(SentenceEncoder):
         found.update(inner.fingerprint().encode() if inner else b"")
         return found.hexdigest()[:12]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = self.settings(), refer(self.arrays()), self.inner()
+        return _restored, (type(self), self.name, *parts, self.folder)
+
     def __repr__(self) -> str:
         languages = ", ".join(self.languages) or "any language"
         return f"{type(self).__name__}({self.name!r}, {self.dim} d, {languages})"
@@ -203,6 +208,20 @@ class MeanBaseline(Baseline):
     def inner(self) -> PowerMeanEncoder:
         """Return the plain mean."""
         return self.encoder
+
+
+def _restored(
+    cls: type[Baseline],
+    name: str,
+    settings: Settings,
+    arrays: Mapping[str, Any],
+    inner: PowerMeanEncoder | None,
+    folder: Path | None,
+) -> Baseline:
+    """Make a pickled baseline of its parts, as of a folder."""
+    baseline = cls.restored(name, Parts(settings, resolve(arrays), inner))
+    baseline.folder = folder
+    return baseline
 
 
 def plain_mean(space: WordSpace, name: str, tokenizer: Tokenizer) -> PowerMeanEncoder:

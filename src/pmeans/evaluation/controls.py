@@ -54,6 +54,9 @@ class RandomProjection(SentenceEncoder):
             raise AttributeError(f"RandomProjection has no {name!r}.")
         return getattr(self.encoder, name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RandomProjection, (self.encoder, self.dim, self.seed)
+
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
         return cells.name((self.encoder.fingerprint(), self.dim, self.seed))

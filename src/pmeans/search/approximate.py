@@ -57,7 +57,7 @@ class ApproximateIndex:
                 f"no approximate search in {str(index.path)!r}: embed into a .npy, or search "
                 "exactly."
             )
-        self._rows = index.rows
+        self._index, self._rows = index, index.rows
         self.path = Path(f"{index.path}.usearch")
         stat = index.path.stat()
         rows = f"{stat.st_size} bytes of {stat.st_mtime_ns} ns"
@@ -70,6 +70,9 @@ class ApproximateIndex:
                 file.write(graph)
         self._mapped = np.memmap(self.path, mode="r")[_HEADER:]
         self._graph = usearch.index.Index.restore(self._mapped, view=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ApproximateIndex, (self._index,)
 
     def top_k(self, queries: Floats, k: int = 10) -> tuple[Ints, Floats]:
         """Find most of the rows with the largest cosine; arguments and answer as of `top_k`."""

@@ -12,11 +12,13 @@ normalisation: their lengths are taken while the block is in the cache.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from pmeans.errors import FormatError, InputError
+from pmeans.mapped import MappedFields
 from pmeans.output import unit_rows
 from pmeans.types import Array, Floats, Ints
 
@@ -37,17 +39,25 @@ class Vectors(Protocol):
         """Yield all rows from the first, (<= n_rows, dim) at a time."""
 
 
-class ArrayVectors:
+@dataclass(frozen=True, eq=False)
+class ArrayVectors(MappedFields):
     """The rows of an array, which may be memory-mapped."""
 
-    def __init__(self, array: Array) -> None:
+    array: Array
+
+    def __post_init__(self) -> None:
+        array = self.array
         if array.ndim != 2 or array.dtype.name not in _KINDS:
             raise InputError(
                 f"cannot search {array.dtype} of shape {array.shape}: expected (n, dim) of "
                 f"{', '.join(_KINDS)}."
             )
-        self.array = array
-        self.shape: tuple[int, int] = array.shape
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        n_rows, dim = self.array.shape
+        return n_rows, dim
 
     def blocks(self, n_rows: int) -> Iterator[Array]:
         """Yield views of the array."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
 from pmeans.identifier import Doubts
+from pmeans.mapped import MappedFile
 from pmeans.rows import Fields, Source, open_source, texts_of
 from pmeans.rows.sources import open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
@@ -107,7 +108,10 @@ def open_index(
 def map_rows(path: Path) -> Array:
     """Map a matrix, (n, dim)."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if array.size and array.flags.c_contiguous:  # mapped by ourselves, which can be pickled
+            return MappedFile.open(path).array(array.dtype, array.shape, array.offset)
+        return array
     except (ValueError, EOFError) as error:
         raise FormatError(f"{str(path)!r} cannot be read as .npy: {error}.") from error
     except OSError as error:

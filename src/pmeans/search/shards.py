@@ -158,10 +158,14 @@ class ApproximateShards:
     ) -> None:
         """Open the graphs; one that is missing is built."""
         rows, total = index.rows, index.rows.shape[0]
+        self._index = index
         self._graphs = [
             (shard.first, ApproximateIndex(Index(path, matrix), _from(report, shard.first, total)))
             for (shard, path), matrix in zip(rows.shards, rows.matrices, strict=True)
         ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ApproximateShards, (self._index,)
 
     def top_k(self, queries: Floats, k: int = 10) -> tuple[Ints, Floats]:
         """Find most of the rows with the largest cosine; arguments and answer as of `top_k`."""

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.kernels import index
-from pmeans.tensors import decoded, file_of
+from pmeans.mapped import MappedFields, file_of
+from pmeans.tensors import decoded
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
 Mask = npt.NDArray[np.bool_]
@@ -33,7 +34,7 @@ ANY_LANGUAGE = "mul"
 
 
 @dataclass(frozen=True)
-class Subwords:
+class Subwords(MappedFields):
     """Vectors of character n-grams, from which unknown words are composed as fastText does.
 
     Attributes:
@@ -69,7 +70,7 @@ class Subwords:
 
 
 @dataclass(frozen=True, eq=False)
-class WordSpace:
+class WordSpace(MappedFields):
     """Word vectors keyed by (language, word).
 
     Attributes:

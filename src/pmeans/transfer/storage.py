@@ -25,6 +25,7 @@ from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
 from pmeans.files import replacing_folder
+from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.transfer.labels import Name
 from pmeans.transfer.linear import Calibration, Linear, Method
@@ -70,7 +71,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(MappedFields):
     """A linear classifier of an encoder's rows.
 
     Attributes:
