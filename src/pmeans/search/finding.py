@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.files import check_regular
 from pmeans.identifier import Doubts
 from pmeans.rows import Fields, Source, open_source, texts_of
 from pmeans.rows.sources import open_parquet
@@ -106,6 +107,7 @@ def open_index(
 
 def map_rows(path: Path) -> Array:
     """Map a matrix, (n, dim)."""
+    check_regular(path)
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
