@@ -10,79 +10,171 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import itertools
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from pmeans.errors import InputError, StorageError
+from pmeans.outputs import (
+    check_output,
+    clear,
+    descriptor_of,
+    is_leftover,
+    is_stream,
+    place_of,
+    put_in_place,
+    strangers,
+    unfinished_paths,
+)
 
 CHECKSUMS = "SHA256SUMS"
 """The file beside others that has their hashes, as `sha256sum --check` reads it."""
 
+_WRITERS = 8
+"""Of one file at a time, at most, whose remains are looked for."""
+
 
 @contextlib.contextmanager
-def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[IO[bytes]]:
+def replacing(path: str | Path, inputs: Iterable[str | Path] = ()) -> Iterator[IO[bytes]]:
     """Open a temporary binary file that takes the place of ``path`` on success.
 
-    A name of its own, ``temporary``, is for a writer that holds a lock and may be killed time and
-    again: it leaves no litter.
+    A pipe or a device gets the bytes when all are there. ``inputs`` are as of `check_output`.
     """
-    path = Path(path)
-    with _writable(path):
-        if temporary:
-            name = str(temporary)
-            descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        else:
-            descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+    check_output(path, inputs)
+    if is_stream(path):
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            with writing_stream(path) as stream:
+                shutil.copyfileobj(file, stream)
+        return
+    target = place_of(path)
+    if target.is_dir():
+        raise StorageError(f"cannot write {str(path)!r}: it is a folder.")
+    with _writable(Path(path)):
+        temporary, opened = _temporary(target)
+    # Locked until it has its name, so that nobody takes it for what a killed process left.
+    with opened as file:
+        try:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise _told(error, path) from error
+            os.replace(temporary, target)
+        except BaseException as error:
+            temporary.unlink(missing_ok=True)
+            raise _told(error, Path(path)) from error
+
+
+def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
+    """Open an empty file beside another, for this process alone; remove what killed ones left."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    paths = (target.with_name(f".{target.name}.pmeans-{n}") for n in itertools.count())
+    path, file = next((p, file) for p in paths if is_leftover(p) and (file := _locked(p)))
+    file.truncate()
+    _remove_dead(itertools.islice(paths, _WRITERS))
+    return path, file
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of `replacing` in a folder that no living process writes."""
+    _remove_dead(folder.glob(".*.pmeans-[0-9]"))
+
+
+def _remove_dead(temporaries: Iterable[Path]) -> None:
+    for path in temporaries:
+        with contextlib.suppress(OSError):
+            if path.exists() and is_leftover(path) and (lock := _locked(path)):
+                with lock:
+                    path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def replacing_folder(folder: str | Path, marker: str, what: str) -> Iterator[Path]:
+def writing_stream(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a pipe, a device, or what is open as ``/dev/stdout``, to be written from where it is."""
+    try:
+        number = descriptor_of(path)
+        opened = os.open(path, os.O_WRONLY) if number is None else os.dup(number)
+        with os.fdopen(opened, "wb") as stream:
+            yield stream
+    except (BrokenPipeError, StorageError):
+        raise
+    except OSError as error:
+        raise StorageError(f"could not write {str(path)!r}: {error.strerror}.") from error
+
+
+@contextlib.contextmanager
+def replacing_folder(
+    folder: str | Path, what: str, ours: Sequence[str], inputs: Iterable[str | Path] = ()
+) -> Iterator[Path]:
     """Give a temporary folder that takes the place of ``folder`` on success.
 
-    What is there is replaced if it holds the marker, a file that each folder of this kind has;
-    anything else is left alone. ``what`` names the kind in messages, such as ``"encoder"``.
+    Args:
+        folder: What is there is replaced if it is empty, or of this kind with nothing else in it.
+        what: Names the kind in messages, such as ``"encoder"``.
+        ours: Patterns of the files that such a folder may have. The first names one that each has.
+        inputs: As of `check_output`.
     """
-    folder = Path(folder)
-    if folder.exists() and not (folder / marker).is_file():
+    check_output(folder, inputs)
+    target = Path(folder).resolve()
+    _check_replaceable(target, what, ours)
+    lock, new, old = unfinished_paths(target)
+    with _writable(Path(folder)):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        held = _locked(lock)
+    if held is None:
+        raise StorageError(
+            f"another process is writing {str(folder)!r}: wait for it, or choose another name."
+        )
+    with held:
+        try:
+            clear(target)
+            _check_replaceable(target, what, ours)
+            new.mkdir()
+            yield new
+            _check_replaceable(target, what, ours)
+            put_in_place(new, target, old)
+        except BaseException as error:
+            raise _told(error, Path(folder)) from error
+        finally:
+            clear(target)
+            lock.unlink(missing_ok=True)
+
+
+def _check_replaceable(folder: Path, what: str, ours: Sequence[str]) -> None:
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / ours[0]).is_file():
         raise InputError(f"{str(folder)!r} exists and is no {what}: choose another name.")
-    with _writable(folder):
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-            os.replace(folder, old / what)
-            os.replace(temporary, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(temporary, folder)
-    except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise _told(error, folder) from error
+    others = strangers(folder, ours)
+    if others:
+        raise InputError(
+            f"{str(folder)!r} holds {', '.join(others[:3])}{' and more' * (len(others) > 3)} "
+            f"beside the files of its {what}: move away what you need, or choose another name."
+        )
+
+
+def finish_replacing(folder: Path) -> None:
+    """Complete what a killed process left half done, where a folder is missing for it."""
+    lock, new, old = unfinished_paths(folder)
+    if folder.exists() or not (new.is_dir() and old.is_dir()):
+        return
+    with contextlib.suppress(OSError):  # another process is at it, or we may not
+        held = locked(lock)
+        if held is not None:
+            with held:
+                clear(folder)
+                lock.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def _writable(path: Path) -> Iterator[None]:
-    """Make the folder of a path; an error of the system in opening it names the path."""
+    """Say of an error of the system in opening a path which it was."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
@@ -115,8 +207,16 @@ def reading(path: str | Path, what: str = "") -> Iterator[None]:
         raise StorageError(f"cannot read {str(path)!r}: {why}.") from error
 
 
+def check_regular(path: str | Path) -> None:
+    """Refuse a pipe or a device in the place of a stored file: to read it might wait for ever."""
+    path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise StorageError(f"{str(path)!r} is a pipe or a device, and not a file.")
+
+
 def sha256(path: str | Path) -> str:
     """Return the hash of a file's content, in hexadecimal."""
+    check_regular(path)
     with reading(path), open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -163,6 +263,7 @@ def locked(path: Path) -> IO[bytes] | None:
     remove the file meanwhile: the one that is returned is the one that has the name.
     """
     with _writable(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         return _locked(path)
 
 
@@ -226,10 +327,3 @@ def optional(module: str, extra: str, what: str, instead: str = "") -> Any:
         raise InputError(
             f"{what} needs {top}, which is not installed: pip install 'pmeans[{extra}]'{ending}."
         ) from None
-
-
-def _umask() -> int:
-    # The mask can only be read by setting it; mkstemp's 0600 would lock a team out.
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

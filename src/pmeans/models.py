@@ -19,7 +19,7 @@ installed as packs (`pmeans.packs`), whose checksums are compared when they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +34,14 @@ from pmeans.baselines import folder as baselines
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean
-from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes, write_checksums
+from pmeans.files import (
+    CHECKSUMS,
+    altered,
+    finish_replacing,
+    replacing_folder,
+    sizes,
+    write_checksums,
+)
 from pmeans.identifier import Identifier
 from pmeans.recipe import Part, Recipe
 from pmeans.sentence_encoder import SentenceEncoder
@@ -56,9 +63,14 @@ AnyEncoder = PowerMeanEncoder | Baseline
 _ZNORM, _ALIGNMENT = "znorm.safetensors", "alignment.safetensors"
 _TRANSLATIONS, _IDENTIFIER = "translations.tsv", "identifier.safetensors"
 _SPACES, _INNER = "spaces", "encoder"
-_KNOWN = {
-    RECIPE, _ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER, _SPACES, CARD, CHECKSUMS,
-}  # fmt: skip
+FILES = (
+    RECIPE, _ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER, CARD, CHECKSUMS,
+    f"{_SPACES}/*.safetensors",
+)  # fmt: skip
+"""Patterns of all files that a folder of power means may have."""
+_OF_BASELINE = (
+    baselines.SETTINGS, baselines.ARRAYS, CARD, CHECKSUMS, *(f"{_INNER}/{name}" for name in FILES),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,6 +106,7 @@ def load(path_or_name: str | Path | None = None) -> AnyEncoder:
     if path_or_name is None or path_or_name == "default":
         return _load_default()
     path = Path(path_or_name)
+    finish_replacing(path)
     if path.is_dir():
         return _load_folder(path)
     if path.suffix == ".toml":
@@ -170,6 +183,12 @@ def folder_of(encoder: SentenceEncoder) -> Path | None:
     return None
 
 
+def files_of(encoder: SentenceEncoder) -> tuple[str, ...]:
+    """Return what an encoder was opened from: its files, and its folder if it has one."""
+    folder = folder_of(encoder)
+    return (*encoder.files, *([str(folder)] if folder else []))
+
+
 def card_of(encoder: SentenceEncoder) -> str:
     """Return the model card in the folder of an encoder, or an empty string."""
     folder = folder_of(encoder)
@@ -188,8 +207,11 @@ def from_recipe(recipe: Recipe, beside: Path | None = None) -> PowerMeanEncoder:
 
 
 def save(encoder: AnyEncoder, folder: str | Path) -> None:
-    """Write an encoder as one folder, whole or not at all; an older encoder there is replaced."""
-    with replacing(folder) as new:
+    """Write an encoder as one folder, whole or not at all; an older encoder there is replaced.
+
+    The folder that this one was opened from is not: choose another name.
+    """
+    with replacing(folder, files_of(encoder)) as new:
         if isinstance(encoder, Baseline):
             write_baseline(encoder, new)
             write_checksums(new)
@@ -197,10 +219,15 @@ def save(encoder: AnyEncoder, folder: str | Path) -> None:
             write(encoder, new)
 
 
-def replacing(folder: str | Path) -> AbstractContextManager[Path]:
-    """Open a temporary folder that takes the place of an encoder, or of nothing, on success."""
-    marker = baselines.SETTINGS if (Path(folder) / baselines.SETTINGS).is_file() else RECIPE
-    return replacing_folder(folder, marker, "encoder")
+def replacing(
+    folder: str | Path, inputs: Iterable[str | Path] = ()
+) -> AbstractContextManager[Path]:
+    """Open a temporary folder that takes the place of an encoder, or of nothing, on success.
+
+    ``inputs`` is what it is made from, none of which is overwritten.
+    """
+    is_baseline = (Path(folder) / baselines.SETTINGS).is_file()
+    return replacing_folder(folder, "encoder", _OF_BASELINE if is_baseline else FILES, inputs)
 
 
 def write_baseline(baseline: Baseline, folder: Path) -> None:
@@ -263,10 +290,10 @@ def _load_power_means(folder: Path) -> PowerMeanEncoder:
     files = (_ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER)
     znorm, alignment, told, identifier = (folder / name for name in files)
     return plain.replace(
-        znorm=ZNorm.load(znorm, recipe.znorm, plain.dim) if znorm.is_file() else None,
-        alignment=Alignment.load(alignment, plain.dim) if alignment.is_file() else None,
-        translations=Translations.load(told) if told.is_file() else None,
-        identifier=Identifier.load(identifier) if identifier.is_file() else None,
+        znorm=ZNorm.load(znorm, recipe.znorm, plain.dim) if znorm.exists() else None,
+        alignment=Alignment.load(alignment, plain.dim) if alignment.exists() else None,
+        translations=Translations.load(told) if told.exists() else None,
+        identifier=Identifier.load(identifier) if identifier.exists() else None,
     )
 
 
@@ -283,7 +310,8 @@ def _load_pack(found: Sequence[packs.Pack]) -> PowerMeanEncoder:
         )
     try:
         # What this pmeans does not know might reach a row.
-        unknown = {name.partition("/")[0] for name in sizes(folder)} - _KNOWN
+        known = {pattern.partition("/")[0] for pattern in FILES}
+        unknown = {name.partition("/")[0] for name in sizes(folder)} - known
         if unknown:
             raise FormatError(f"{str(folder / min(unknown))!r} is unknown")
         return _load_power_means(folder)

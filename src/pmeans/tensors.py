@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, get_args
 
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, InputError
-from pmeans.files import reading, replacing
+from pmeans.files import check_regular, reading, replacing
 from pmeans.mapped import MappedFile
 from pmeans.types import Array, Floats
 
@@ -39,8 +39,16 @@ _LARGEST_HEADER = 100 << 20
 _ROWS = 65536  # decoded at a time: 75 MB at 300 columns
 
 
-def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[str, str]) -> None:
-    """Write named arrays and strings as one safetensors file, each array 64-byte aligned."""
+def write_tensors(
+    path: str | Path,
+    tensors: dict[str, Array],
+    metadata: dict[str, str],
+    inputs: Iterable[str | Path] = (),
+) -> None:
+    """Write named arrays and strings as one safetensors file, each array 64-byte aligned.
+
+    ``inputs`` are files that they were read from, none of which is overwritten.
+    """
     laid_out: list[tuple[str, Array]] = []
     for name, array in tensors.items():
         laid_out.append((name, array))
@@ -58,7 +66,7 @@ def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[st
         }
     encoded = json.dumps(header, ensure_ascii=False).encode("utf-8")
     encoded += b" " * (-(8 + len(encoded)) % _ALIGNMENT)
-    with replacing(path) as file:
+    with replacing(path, inputs) as file:
         file.write(len(encoded).to_bytes(8, "little"))
         file.write(encoded)
         for _, array in laid_out:
@@ -67,6 +75,7 @@ def write_tensors(path: str | Path, tensors: dict[str, Array], metadata: dict[st
 
 def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Map a safetensors file: read-only arrays by name, without padding, and its metadata."""
+    check_regular(path)
     with reading(path):
         size = Path(path).stat().st_size
     if size < 8:

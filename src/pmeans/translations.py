@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pmeans.errors import FormatError
-from pmeans.files import reading, replacing
+from pmeans.files import check_regular, reading, replacing
 
 _LANG, _TRANSLATION = "lang", "translation"
 
@@ -39,6 +39,7 @@ class Translations:
     @classmethod
     def load(cls, path: str | Path) -> Translations:
         """Read what `save` wrote."""
+        check_regular(path)
         try:
             with reading(path):
                 text = Path(path).read_bytes().decode("utf-8")

@@ -60,7 +60,7 @@ def test_a_folder_of_model2vec_is_replaced_and_another_is_left_alone(encoder, tm
     model2vec.export(encoder, tmp_path / "folder", lang="en")
     model2vec.export(encoder, tmp_path / "folder", lang="de")
     assert len(read_space(tmp_path / "folder")[0]) == 2
-    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "inner").mkdir(parents=True)
     with pytest.raises(InputError, match="exists and is no model2vec folder"):
         model2vec.export(encoder, tmp_path / "other", lang="de")
 

@@ -22,13 +22,15 @@ from typing import IO, Any, TypeVar
 
 import numpy as np
 
-from pmeans import kernels
+from pmeans import kernels, models
 from pmeans._version import __version__
 from pmeans.apply.labelled import checked_language
 from pmeans.errors import InputError, StorageError
+from pmeans.files import writing_stream
 from pmeans.identifier import AUTO
+from pmeans.outputs import check_output, is_stream, place_of
 from pmeans.rows.fields import BLOCK, Block, Source
-from pmeans.rows.partial import State, open_partial, refuse_overwriting, writing_errors
+from pmeans.rows.partial import State, open_partial, own_paths, writing_errors
 from pmeans.rows.writers import Writer
 from pmeans.sentence_encoder import SentenceEncoder
 
@@ -80,7 +82,8 @@ class Job(abc.ABC):
     ) -> None:
         self.encoder, self.source, self.options = encoder, source, options
         self.lang = checked_language(encoder, options.lang, source.fields.lang_column)
-        self.inputs = (*source.files, *encoder.files, *keep)
+        read = source.files if source.path else ("-",)
+        self.inputs = (*read, *models.files_of(encoder), *keep)
 
     @abc.abstractmethod
     def identity(self) -> dict[str, Any]:
@@ -103,13 +106,17 @@ def run(
     job: Job, out: str | Path | IO[bytes], writer: Writer, restart: bool, report: Report
 ) -> State:
     """Run a job into a file, resuming where an earlier run was stopped, or into a stream."""
-    if isinstance(out, (str, Path)):
-        return _run_to_file(job, Path(out), writer, restart, report)
-    return _run_to_stream(job, out, writer)
+    if not isinstance(out, (str, Path)):
+        return _run_to_stream(job, out, writer)
+    if is_stream(out):
+        with writing_stream(out) as stream:
+            return _run_to_stream(job, stream, writer)
+    return _run_to_file(job, place_of(out), writer, restart, report)
 
 
 def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Report) -> State:
-    refuse_overwriting(out, job.inputs)
+    for path in own_paths(out):
+        check_output(path, job.inputs)
     begun_with = {
         **versions(),
         **job.identity(),
@@ -117,9 +124,8 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
         "writer": type(writer).__name__.strip("_"),
     }
     with open_partial(out, begun_with) as partial:
-        if restart:
-            partial.discard()
-        state = partial.resume()
+        with writing_errors(out):
+            state = partial.resume(restart)
         if state.size:
             writer.resume(partial.file, state.columns)
         report(state)
@@ -155,6 +161,11 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
 
 
 def _run_to_stream(job: Job, stream: IO[bytes], writer: Writer) -> State:
+    number = None
+    with contextlib.suppress(OSError, AttributeError):  # what is in memory has none
+        number = stream.fileno()
+    if number is not None:
+        check_output(number, job.inputs)
     written = State()
 
     def write(payload: Any, after: State) -> None:

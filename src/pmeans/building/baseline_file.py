@@ -10,6 +10,7 @@ from pmeans.building.build_file import Build
 from pmeans.building.card import render_baseline
 from pmeans.building.graph import Graph, one_thread
 from pmeans.files import sizes, write_checksums
+from pmeans.outputs import check_output
 from pmeans.training import read_baseline
 from pmeans.training.trainer import BaselineTrainer, within
 from pmeans.types import Progress
@@ -38,6 +39,7 @@ class BaselineBuild:
             state = folder.with_name(f".{folder.name}.training")
             graph = graph or Graph()
             plan, spaces = graph.resolved(self.trainer)
+            check_output(folder, graph.inputs)
             graph.make(spaces, progress=within(progress, 0, 2))
             baseline = plan.train(progress=within(progress, 1, 2), checkpoint=state)
             models.write_baseline(baseline, new)

@@ -29,6 +29,7 @@ from pmeans.building.identifier_fit import LanguageTexts
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, StorageError
 from pmeans.files import optional, sizes, write_checksums
+from pmeans.outputs import check_output
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
@@ -178,6 +179,7 @@ class Build(FromFiles):
         with models.replacing(folder) as new, one_thread():
             graph = graph or Graph()
             plan, spaces = graph.resolved(self)
+            check_output(folder, graph.inputs)
             graph.make(spaces, progress=within(progress, 0, 2))
             encoder = plan.encoder(within(progress, 1, 2))
             models.write(encoder, new)

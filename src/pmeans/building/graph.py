@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,8 @@ from pmeans.types import Progress
 
 VERSION = 1
 """To be raised when a trainer makes other numbers of the same settings and material."""
+
+_FICLONE = 0x40049409  # of Linux: share the blocks of another file
 
 S = TypeVar("S", bound=FromFiles)
 
@@ -68,6 +69,8 @@ class Graph:
         self._nodes: dict[str, Node] = {}
         self._underway: list[str] = []
         self._digests: dict[Path, str] = {}
+        self.inputs: set[Path] = set()
+        """All files and folders that were looked at so far, to be made from."""
 
     def targets(self, references: Iterable[str]) -> list[Node]:
         """Return the spaces of trainer files: all of a file, or the one named after ``#``."""
@@ -110,6 +113,8 @@ class Graph:
 
         def made(name: str, role: Role) -> str:
             if role == "file" or not is_space_path(name) or name.endswith(".safetensors"):
+                is_path = role == "file" or is_space_path(name)
+                self.inputs |= set(_belonging(Path(name) if is_path else path_of(name)))
                 return name
             node = self.node(name)
             inputs[node.path] = node
@@ -130,6 +135,7 @@ class Graph:
 
     def _trainers(self, reference: str) -> dict[str, Trainer]:
         file, _, wanted = reference.partition("#")
+        self.inputs |= set(_belonging(Path(file)))
         if Path(file).suffix != ".toml":
             name = name_of(Path(reference))
             return {name: Convert(name, reference)}
@@ -160,9 +166,7 @@ class Graph:
     def _digest(self, path: Path) -> str:
         """Return a hash of a file's content, of what belongs to it, or of all files of a folder."""
         if path not in self._digests:
-            files = sorted(path.rglob("*")) if path.is_dir() else [path]
-            files += [words_path(path)] if path.suffix == ".npy" else []
-            files += [path.with_name("tokenizer.json")] if path.suffix == ".onnx" else []
+            files = sorted(path.rglob("*")) if path.is_dir() else _belonging(path)
             digest = hashlib.sha256()
             for file in files:
                 if not file.is_dir():
@@ -181,18 +185,24 @@ class Graph:
 
 
 def install(node: Node, target: Path) -> None:
-    """Put a made space where it is wanted, without a second copy where the system allows it."""
-    if target.exists() and target.samefile(node.path):
-        return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.link(node.path, temporary)
-        os.replace(temporary, target)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        with replacing(target) as file, open(node.path, "rb") as made:
+    """Put a copy of a made space where it is wanted.
+
+    It is not a link to the same file: whoever edits the one would change the other. Disks that can
+    share the blocks of two files until one is changed do so, and copy nothing.
+    """
+    with replacing(target) as file, open(node.path, "rb") as made:
+        try:
+            import fcntl
+
+            fcntl.ioctl(file.fileno(), _FICLONE, made.fileno())
+        except (ImportError, OSError):
             shutil.copyfileobj(made, file)
+
+
+def _belonging(path: Path) -> list[Path]:
+    """Return a file and what belongs to it: the words of an array, the tokeniser of a network."""
+    words = [words_path(path)] if path.suffix == ".npy" else []
+    return [path, *words, *([path.with_name("tokenizer.json")] if path.suffix == ".onnx" else [])]
 
 
 def _missing(nodes: Iterable[Node], again: bool = False) -> dict[Node, None]:

@@ -81,8 +81,9 @@ class NewLanguage:
         A model card is taken along, with a section on what was added.
         """
         old = models.power_means(models.load(model), "a further language")
+        files = [*self.dictionaries, *([self.pairs.path] if self.pairs else ()), self.text or ""]
         # The folder comes first: one that cannot be written should not cost minutes of fitting.
-        with models.replacing(folder) as new:
+        with models.replacing(folder, [*models.files_of(old), *filter(None, files)]) as new:
             encoder = self.add_to(old, progress=progress)
             models.write(encoder, new)
             card = (models.card_of(old) or f"# {old.name}\n") + self._described(encoder)

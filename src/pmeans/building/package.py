@@ -85,7 +85,11 @@ def write_package(
         raise InputError(f"{version!r} cannot be a version; one is {FIRST_VERSION!r}.")
     package = (packs.PREFIX + name).replace("-", "_")
     inner = Path("src", package, packs.FOLDER)
-    with replacing_folder(folder, str(inner / models.RECIPE), "model pack") as new:
+    ours = [
+        *((inner / name).as_posix() for name in models.FILES),
+        "pyproject.toml", "README.md", f"src/{package}/__init__.py",
+    ]  # fmt: skip
+    with replacing_folder(folder, "model pack", ours, models.files_of(encoder)) as new:
         model = new / inner
         model.mkdir(parents=True)
         models.write(encoder, model)

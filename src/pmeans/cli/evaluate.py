@@ -49,9 +49,13 @@ def run(
     """
     from pmeans.experiments import run as running
     from pmeans.experiments.plan import Experiment
+    from pmeans.experiments.results import files_of
+    from pmeans.outputs import check_output
     from pmeans.spaces.library import data_home
 
     whole = Experiment.from_toml(experiment)
+    for path in files_of(results, whole):
+        check_output(path, [experiment])
     with resumable(), progress("evaluating") as step:
         outcome = running.run(
             whole.only(which, only_encoder or (), only_task or ()),
@@ -103,9 +107,12 @@ def show_table(
     """
     from pmeans.experiments import render, tables
     from pmeans.experiments.plan import Experiment
-    from pmeans.experiments.results import scored
+    from pmeans.experiments.results import files_of, scored
+    from pmeans.outputs import check_output
 
     shown = Experiment.from_toml(experiment).only(which)
+    if output:
+        check_output(output, [experiment, *files_of(results, shown)])
     made = tables.build(shown, *scored(results, shown))
     _write(render.render(made, format_), output)
 
@@ -146,9 +153,11 @@ def plot(
     """
     from pmeans.experiments import plots
     from pmeans.experiments.plan import Experiment
-    from pmeans.experiments.results import scored
+    from pmeans.experiments.results import files_of, scored
+    from pmeans.outputs import check_output
 
     shown = Experiment.from_toml(experiment).only(which)
+    check_output(output, [experiment, *files_of(results, shown)])
     found, reasons = scored(results, shown)
     say(plots.draw(shown, found, output, reasons))
     say(f"the figure is in {output}.")

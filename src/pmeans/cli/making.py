@@ -46,6 +46,7 @@ def train(
     come out the same.
     """
     from pmeans.building.graph import Graph, install
+    from pmeans.outputs import check_output
     from pmeans.spaces.library import path_of
     from pmeans.spaces.store import open_space
 
@@ -54,6 +55,8 @@ def train(
     if out and len(nodes) > 1:
         names = ", ".join(node.trainer.name for node in nodes)
         raise typer.BadParameter(f"is for one space, and these are {names}.", param_hint="--out")
+    for node in nodes:
+        check_output(out or path_of(node.trainer.name), graph.inputs)
     with resumable(), progress(Path(files[0]).stem) as step:
         graph.make(nodes, progress=step, again=again)
     for node in nodes:
@@ -90,6 +93,7 @@ def build(
     from pmeans.building.baseline_file import read_build
     from pmeans.building.graph import Graph
     from pmeans.building.package import FIRST_VERSION, write_package
+    from pmeans.outputs import check_output
 
     to_build = source.endswith(".toml")
     if to_build != (out is not None):
@@ -97,6 +101,8 @@ def build(
         raise typer.BadParameter(which, param_hint="--out")
     if package is None and (version or not to_build):
         raise typer.BadParameter("say where to write the package.", param_hint="--package")
+    for target in filter(None, (out, package)):
+        check_output(target, [source])
     if out is not None:
         plan = read_build(source, data)
         with resumable(), progress(plan.name) as step:

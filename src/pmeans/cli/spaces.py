@@ -132,9 +132,14 @@ def convert(
     Numbers are never changed on the way, except by --dtype.
     """
     from pmeans.apply.labelled import words_of_corpus
-    from pmeans.spaces import edit, readers
+    from pmeans.outputs import check_output
+    from pmeans.spaces import edit, library, readers
     from pmeans.spaces.readers.entries import Policy
+    from pmeans.spaces.readers.npy_words import words_path
 
+    words = words_path(file) if file.suffix == ".npy" else file
+    target = out or library.path_of(name or readers.name_of(file))
+    check_output(target, [file, words, *([prune] if prune else [])])
     policy = Policy.skipping() if on_error == "skip" else Policy()
     space, report = readers.read_space(
         file, format=format_, name=name, lang=lang, policy=policy, limit=limit, case=case,
@@ -193,10 +198,12 @@ def export(
     suffix: Annotated[bool, flag("--suffix", "Append _en and the like to words.")] = False,
 ) -> None:
     """Write a word space for other programs: text, or word2vec's binary format."""
+    from pmeans.outputs import check_output
     from pmeans.spaces import export as exporting
     from pmeans.spaces.library import find_space
 
     space = find_space(name)
+    check_output(file, [space.path])
     if (format_ or ("word2vec" if file.suffix == ".bin" else "text")) == "word2vec":
         exporting.to_word2vec_binary(space, file, suffix=suffix)
     else:
@@ -213,10 +220,13 @@ def merge(
     dtype: Type = None,
 ) -> None:
     """Put several languages, or vocabularies of one, into one space; the first one wins."""
+    from pmeans.outputs import check_output
     from pmeans.spaces import edit
-    from pmeans.spaces.library import find_space
+    from pmeans.spaces.library import find_space, path_of
 
-    space = edit.merge([find_space(each) for each in names], name)
+    spaces = [find_space(each) for each in names]
+    check_output(out or path_of(name), [each.path for each in spaces])
+    space = edit.merge(spaces, name)
     store(edit.quantise(space, dtype) if dtype else space, out)
 
 
@@ -240,9 +250,12 @@ def measure(
     sentences is the translation, by the means of words.
     """
     from pmeans.evaluation.measures import space_report as report
+    from pmeans.outputs import check_output
     from pmeans.spaces.library import data_home, find_space
 
     space, folder = find_space(name), data_home(data, needed=True)
+    if picture:
+        check_output(picture, [space.path, *report.files_of(folder)])
     with progress("measuring") as step:
         found = list(report.measures(space, folder, step))
     rows = []

@@ -62,13 +62,13 @@ def fit(
     """
     from pmeans import models
     from pmeans.apply.labelled import adaptation_file, read_labelled
+    from pmeans.outputs import check_output
     from pmeans.rows import Fields, open_source
-    from pmeans.rows.partial import refuse_overwriting
     from pmeans.transfer import TransferClassifier
 
     encoder = models.power_means(models.load(model), "a classifier")
     files = [adaptation_file(given, encoder)[0] for given in adapt or ()]
-    refuse_overwriting(out, [train, *files, *([model] if model else [])])
+    check_output(out, [train, *files, *models.files_of(encoder), *([model] if model else [])])
     classifier = TransferClassifier(
         encoder, class_weight="balanced" if balanced else None, unsure=unsure, seed=seed
     )
@@ -244,12 +244,15 @@ def explain(
     from pmeans.apply.labelled import checked_language
     from pmeans.errors import InputError
     from pmeans.files import replacing
+    from pmeans.outputs import check_output
     from pmeans.rows import valid_text
     from pmeans.transfer import TransferClassifier
     from pmeans.transfer.explain_html import as_html
 
     if as_json and html:
         raise InputError("--json and --html exclude each other: leave one out.")
+    if html:
+        check_output(html, [folder])
     classifier = TransferClassifier.load(folder)
     lang = checked_language(classifier.encoder_, lang)
     found = classifier.explain(valid_text(sentence), lang=lang, label=label)

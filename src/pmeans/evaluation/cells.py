@@ -111,6 +111,11 @@ def decode_classes(digits: str) -> Ints:
     return np.array([int(digit, 36) for digit in digits], dtype=np.int64)
 
 
+def files_of(folder: Path) -> tuple[Path, Path]:
+    """Return the files of the store in a folder."""
+    return folder / CELLS, folder / GOLD
+
+
 def append(folder: Path, cell: Cell) -> None:
     """Add a cell whole, or not at all; other processes may do so at the same time."""
     record = asdict(cell) | {"gold": None}

@@ -50,9 +50,18 @@ class Index:
     absent: Reasons = field(default_factory=dict)
 
 
+def files_of(results: Path, experiment: Experiment) -> tuple[Path, ...]:
+    """Return the files that have the results of an experiment."""
+    return (*cells.files_of(results), _index_of(results, experiment.name))
+
+
+def _index_of(results: Path, experiment: str) -> Path:
+    return results / experiment / "rows.json"
+
+
 def read_index(results: Path, experiment: str) -> Index:
     """Return what an experiment knew of its cells when it last ran; nothing if it never did."""
-    path = results / experiment / "rows.json"
+    path = _index_of(results, experiment)
     if not path.exists():
         return Index()
     try:
@@ -84,7 +93,7 @@ def note(results: Path, experiment: Experiment, named: Mapping[Key, str], reason
     new = Index({**old.cells, **named}, absent)
     if new != old:
         text = f'{{"cells": [\n{_rows(new.cells)}\n], "absent": [\n{_rows(new.absent)}\n]}}\n'
-        with replacing(results / experiment.name / "rows.json") as file:
+        with replacing(_index_of(results, experiment.name)) as file:
             file.write(text.encode())
 
 

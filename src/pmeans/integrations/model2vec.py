@@ -24,13 +24,13 @@ from pmeans.errors import InputError
 from pmeans.files import replacing_folder
 from pmeans.kernels import Splitting
 from pmeans.kernels.splitting import ENDINGS, UNSPLIT_ELISIONS
-from pmeans.models import power_means
+from pmeans.models import files_of, power_means
 from pmeans.tensors import write_tensors
 from pmeans.text import splitting
 from pmeans.types import Array, Case
 
 _UNKNOWN = "[UNK]"
-_CONFIG = "config.json"
+_CONFIG, _TOKENIZER, _MODEL = "config.json", "tokenizer.json", "model.safetensors"
 # As `pmeans.kernels.splitting` tells characters apart: \s of the tokenisers' expressions lacks the
 # separators U+001C to U+001F.
 _WORD, _MARK, _SPACE = r"\p{L}\p{N}_", r"\p{M}\p{Cf}", r"\s\x1C-\x1F"
@@ -71,11 +71,12 @@ def export(encoder: PowerMeanEncoder, folder: str | Path, *, lang: str | None = 
     unknown = np.zeros((1, encoder.dim), dtype=np.float32)  # never added up: it is left out
     tokenizer = _tokenizer([words[i] for i in kept], splitting(recipe.tokenizer, code), space.case)
     config = {"normalize": False, "max_length": None, "language": [code]}
-    with replacing_folder(folder, _CONFIG, "model2vec folder") as new:
+    names = (_CONFIG, _TOKENIZER, _MODEL)
+    with replacing_folder(folder, "model2vec folder", names, files_of(encoder)) as new:
         (new / _CONFIG).write_text(json.dumps(config, indent=2), encoding="utf-8")
-        (new / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+        (new / _TOKENIZER).write_text(json.dumps(tokenizer), encoding="utf-8")
         tensors = {"embeddings": np.concatenate([vectors, unknown])}
-        write_tensors(new / "model.safetensors", tensors, {})
+        write_tensors(new / _MODEL, tensors, {})
 
 
 def _vectors(encoder: PowerMeanEncoder, lang: str, rows: Array) -> Array:

@@ -13,9 +13,10 @@ from pmeans.apply.jobs import embedding_identity, labelling_identity
 from pmeans.apply.labelled import checked_language
 from pmeans.errors import FormatError, InputError
 from pmeans.files import optional
+from pmeans.models import files_of
 from pmeans.parts.running import Engine, Tally, here, run_parts
 from pmeans.rows.fields import Fields, OnError
-from pmeans.rows.folders import find_parquet
+from pmeans.rows.folders import ParquetFile, find_parquet, local_paths
 from pmeans.rows.sources import check_strings
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard
@@ -56,7 +57,7 @@ def embed_parts(
         normalize: See there.
         dtype: See there.
         on_error: See there; a row that is passed over has a vector of zeros, as in `pmeans embed`.
-        restart: Discard the parts that are there.
+        restart: Discard the parts that earlier runs of such a job wrote there.
     """
     encoder = arrow.open_encoder(model)
     code = checked_language(encoder, lang, lang_column)
@@ -65,8 +66,9 @@ def embed_parts(
     how = {"normalize": normalize, "dtype": dtype}
     identity = {**embedding_identity(encoder, code, normalize, dtype), **columns}
     options = {"model": _anywhere(model), "lang": code, **columns, **how, "on_error": on_error}
-    pieces = _pieces("embed", files, fields, options)
-    keep = (*encoder.files, model)
+    found = find_parquet(files)
+    pieces = _pieces("embed", found, fields, options)
+    keep = (*files_of(encoder), model, files, *local_paths(found))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
 
@@ -96,8 +98,9 @@ def predict_parts(
     options = {
         "classifier": _anywhere(str(classifier)), "lang": code, **columns, "on_error": on_error,
     }  # fmt: skip
-    pieces = _pieces("predict", files, fields, options)
-    keep = (*opened.encoder_.files, str(classifier))
+    found = find_parquet(files)
+    pieces = _pieces("predict", found, fields, options)
+    keep = (*files_of(opened.encoder_), str(classifier), files, *local_paths(found))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
 
@@ -131,15 +134,16 @@ def index_parts(
         of = {"first": start, "files": [[f.path, f.size, f.modified] for f in members]}
         n_threads = None if engine is here else 1
         pieces.append({"kind": "index", "of": of, "shard": asdict(shard), "n_threads": n_threads})
-    return run_parts(pieces, {}, out, ".json", engine, restart=restart)
+    keep = (files, *local_paths(found))
+    return run_parts(pieces, {}, out, ".json", engine, keep=keep, restart=restart)
 
 
 def _pieces(
-    kind: str, files: str, fields: Fields, options: dict[str, Any]
+    kind: str, files: list[ParquetFile], fields: Fields, options: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the pieces of all files, after checking that each has the columns asked for."""
     checked = set()
-    for file in find_parquet(files):
+    for file in files:
         check_strings(file.schema, fields, file.path)
         names = tuple(file.schema.names)
         if names not in checked:  # a column that is added may be there

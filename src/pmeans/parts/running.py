@@ -14,16 +14,20 @@ from typing import Any
 
 from pmeans import errors
 from pmeans.apply.pipeline import versions
-from pmeans.errors import InputError, StorageError
-from pmeans.files import locked
+from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.files import check_regular, locked, remove_leftovers, replacing
 from pmeans.identifier import Doubts
+from pmeans.outputs import check_output
 from pmeans.parts.workers import FAILED, counts_of, perform
-from pmeans.rows.partial import refuse_overwriting
 
 Engine = Callable[[list[str]], Iterable[str]]
 """Has `perform` done to tasks, in any order and anywhere, and returns the outcomes."""
 
-_OURS = re.compile(r"[0-9a-f]{16}\.(parquet|json|npy|npy\.usearch)")
+RECORD = ".parts"
+"""In the folder: the parts that a job wrote or was about to write. Nothing else is removed."""
+_NAME = re.compile(r"[0-9a-f]{16}\.(parquet|json)")
+_FILES = {".parquet": (".parquet",), ".json": (".json", ".npy", ".npy.usearch")}
+"""The files of a part, by how its name ends."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,8 @@ def run_parts(
         out: The folder.
         ending: Of their names.
         engine: What works.
-        keep: Files that must not be overwritten.
-        restart: Discard the parts that are there.
+        keep: Files and folders that are read, none of which is overwritten.
+        restart: Discard the parts that earlier runs of such a job wrote there.
     """
     if "://" in str(out):
         raise InputError(
@@ -82,22 +86,27 @@ def run_parts(
             "own dataset, through pmeans.integrations, is written anywhere that the engine writes."
         )
     folder = Path(out).absolute()
-    tasks = {}
+    tasks, kind = {}, ""
     for piece in pieces:
+        kind = piece["kind"]
         depends = json.dumps({**versions(), **identity, **piece["of"]}, sort_keys=True)
         name = f"{hashlib.sha256(depends.encode()).hexdigest()[:16]}{ending}"
         tasks[name] = json.dumps({"out": str(folder), "name": name, **piece})
-    refuse_overwriting(folder, keep)
+    check_output(folder, keep)
     with _alone(folder):
-        finished = _finished(folder, set(tasks), restart)
+        finished = _finished(folder, kind, set(tasks), restart)
         total = Counter[str]()
         for name in finished:
             total.update(counts_of(folder / name))
         left = [task for name, task in tasks.items() if name not in finished]
-        for outcome in map(json.loads, engine(left) if left else ()):
-            if "error" in outcome:
-                raise getattr(errors, outcome["error"])(outcome["message"])
-            total.update(outcome)
+        try:
+            for outcome in map(json.loads, engine(left) if left else ()):
+                if "error" in outcome:
+                    raise getattr(errors, outcome["error"])(outcome["message"])
+                total.update(outcome)
+        finally:
+            if not _listed(folder):
+                (folder / RECORD).unlink(missing_ok=True)
     doubts = Doubts(*(total.pop(name, 0) for name in ("texts", "none", "doubtful")))
     return Tally(len(tasks), len(finished), **total, doubts=doubts)
 
@@ -114,33 +123,76 @@ def _alone(folder: Path) -> Iterator[None]:
             f"another job is writing to {str(folder)!r}: wait for it, or choose another folder."
         )
     with file:
-        (folder / FAILED).unlink(missing_ok=True)
+        _unlink_empty(folder / FAILED)
         try:
             yield
         finally:
-            for left in (*folder.glob(".????????????????.*"), folder / FAILED, lock):
-                left.unlink(missing_ok=True)
+            remove_leftovers(folder)
+            for left in (folder / FAILED, lock):
+                _unlink_empty(left)
 
 
-def _finished(folder: Path, wanted: set[str], restart: bool) -> set[str]:
+def _unlink_empty(path: Path) -> None:
+    """Remove a file of ours that says something by being there; what has content is another's."""
+    if path.exists() and not path.stat().st_size:
+        path.unlink(missing_ok=True)
+
+
+def _listed(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+
+
+def _finished(folder: Path, kind: str, wanted: set[str], restart: bool) -> set[str]:
     """Return the parts that are there, after checking that there is nothing else."""
-    there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    strange = sorted(name for name in there if not _OURS.fullmatch(name))
+    there, (earlier, recorded) = _listed(folder), _recorded(folder)
+    known = {file for name in recorded for file in _files_of(name)}
+    strange = sorted(there - known)
+    if (folder / FAILED).exists():  # with content, so that it is not ours
+        strange.append(FAILED)
     if strange:
         raise InputError(
             f"{str(folder)!r} holds {strange[0]!r}, which is no part of such a job: choose another "
             "folder."
         )
+    others = {name for name in recorded - wanted if not there.isdisjoint(_files_of(name))}
+    if others and kind != earlier:
+        raise InputError(
+            f"{str(folder)!r} holds parts of another kind of job ({earlier}, not {kind}): choose "
+            "another folder."
+        )
+    if others and not restart:
+        raise InputError(
+            f"{str(folder)!r} holds {len(others):,} part{'s' * (len(others) != 1)} made of other "
+            "inputs, or with another model or options: choose another folder, or discard all "
+            "parts with restart=True."
+        )
     if restart:
         for name in there:
             (folder / name).unlink()
-        return set()
-    stems = {name.partition(".")[0] for name in wanted}
-    others = {name.partition(".")[0] for name in there} - stems
-    if others:
-        raise InputError(
-            f"{str(folder)!r} holds {len(others):,} parts that are made of other inputs, or with "
-            "another model or options: choose another folder, or discard all parts with "
-            "restart=True."
-        )
-    return there & wanted
+    with replacing(folder / RECORD) as file:
+        parts = sorted(wanted if restart else wanted | recorded)
+        file.write(json.dumps({"kind": kind, "parts": parts}, indent=1).encode() + b"\n")
+    return set() if restart else there & wanted
+
+
+def _files_of(name: str) -> set[str]:
+    part = Path(name)
+    return {part.stem + ending for ending in _FILES[part.suffix]}
+
+
+def _recorded(folder: Path) -> tuple[str, set[str]]:
+    """Return the kind of job that wrote there, and the names of its parts, made or yet to make."""
+    path = folder / RECORD
+    check_regular(path)
+    if not path.exists():
+        return "", set()
+    try:
+        content = json.loads(path.read_bytes())
+        kind, names = content["kind"], content["parts"]
+        if all(map(_NAME.fullmatch, names)):
+            return kind, set(names)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise FormatError(
+        f"{str(path)!r} is damaged, or not of pmeans: choose another folder, or remove this one."
+    )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -74,6 +75,11 @@ def find_parquet(address: str) -> list[ParquetFile]:
 
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(opened, infos))
+
+
+def local_paths(files: Iterable[ParquetFile]) -> list[str]:
+    """Return the paths of those files that lie on this machine."""
+    return [file.path for file in files if not re.match(r"(?!file:)\w+://", file.address)]
 
 
 def open_file(address: str, path: str) -> Any:

@@ -6,8 +6,9 @@
     OUT.partial.json   the journal: how much of it counts, where the input stands, and what
                        the job was begun with
 
-The journal is replaced as a whole, after the bytes it speaks of have reached the disk. What
-`OUT.partial` holds beyond it was cut off by a kill, and is dropped when the job resumes.
+The journal is written before the first byte of the output, and replaced as a whole after the bytes
+it speaks of have reached the disk. What `OUT.partial` holds beyond it was cut off by a kill, and is
+dropped when the job resumes. An `OUT.partial` without a journal is somebody else's, and stays.
 """
 
 from __future__ import annotations
@@ -17,18 +18,15 @@ import dataclasses
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from pmeans import config
 from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.files import locked, replacing
+from pmeans.files import check_regular, locked, replacing
 from pmeans.rows.fields import Place
-
-_OF_MODELS = (".json", ".md", ".safetensors", ".toml", "")
-"""How the files end that a stored model or classifier is made of."""
 
 MUCH = 16 << 20
 """Bytes that a disk takes in a moment."""
@@ -57,16 +55,30 @@ class Partial:
     """An unfinished output, open and locked."""
 
     def __init__(self, out: Path, file: IO[bytes], identity: dict[str, Any]) -> None:
-        self.file, self.path = file, partial_path(out)
+        _, self.path, self._journal = own_paths(out)
+        self.file, self.begun = file, False
         self.saved, self._on_disk = State(), 0
         self._identity = identity
-        self._journal = Path(f"{self.path}.json")
 
-    def resume(self) -> State:
-        """Return the state to go on from, and cut off what was written after it."""
-        self.saved = self._read()
+    def resume(self, restart: bool = False) -> State:
+        """Return the state to go on from, and cut off what was written after it.
+
+        ``restart`` begins anew, in place of what the journal speaks of.
+        """
+        content, size = self._record(), self.file.seek(0, os.SEEK_END)
+        if size and content is None:
+            raise InputError(
+                f"{str(self.path)!r} is there, and no journal says that pmeans wrote it: move it "
+                "away, or choose another name for the output."
+            )
+        # Without its rows a journal speaks of a job that has been finished, or removed.
+        fresh = restart or not size or content is None
+        self.saved = State() if fresh else self._checked(content, size)
         self.file.truncate(self.saved.size)
         self.file.seek(self.saved.size)
+        self.begun = True
+        if not self.saved.rows:
+            self._note()
         return self.saved
 
     def write_back(self) -> None:
@@ -88,52 +100,63 @@ class Partial:
         self.file.flush()
         os.fsync(self.file.fileno())
         self.saved = dataclasses.replace(state, size=self.file.tell())
+        self._note()
+
+    def _note(self) -> None:
         content = {"begun with": self._identity, "done": dataclasses.asdict(self.saved)}
-        with replacing(self._journal, Path(f"{self._journal}.new")) as journal:
+        with replacing(self._journal) as journal:
             journal.write(json.dumps(content, indent=1).encode("utf-8") + b"\n")
 
     def discard(self) -> None:
         """Forget what is done; or, when the output is in place, that anything had to be."""
         self._journal.unlink(missing_ok=True)
 
-    def _read(self) -> State:
-        size = self.file.seek(0, os.SEEK_END)
-        # Without its rows a journal speaks of a job that has been finished, or removed.
-        if size == 0:
-            self._journal.unlink(missing_ok=True)
+    def _record(self) -> Any:
+        """Return what the journal says; None if there is none."""
+        check_regular(self._journal)
         if not self._journal.exists():
-            return State()
+            return None
+        with contextlib.suppress(ValueError, RecursionError):
+            content = json.loads(self._journal.read_bytes())
+            if isinstance(content, dict) and content.keys() == {"begun with", "done"}:
+                return content
+        raise FormatError(
+            f"{str(self._journal)!r} is damaged, or no journal of pmeans: move it away together "
+            f"with {str(self.path)!r}, or choose another name for the output."
+        )
+
+    def _checked(self, content: Any, size: int) -> State:
+        """Return the state of a journal, if it fits this job and the file."""
         anew = "restart=True begins anew"
         try:
-            content = json.loads(self._journal.read_bytes())
             begun, state = content["begun with"], config.build(State, content["done"], "journal")
             numbers = [n for n in dataclasses.astuple(state) if isinstance(n, int)]
             if not isinstance(begun, dict) or not all(0 <= n < 1 << 63 for n in numbers):
                 raise ValueError("it speaks of what cannot be")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise FormatError(f"{str(self._journal)!r} is damaged ({error}): {anew}.") from error
         changed = [
             f"{key} was {begun.get(key)!r}, is {self._identity.get(key)!r}"
             for key in {**begun, **self._identity}
             if begun.get(key) != self._identity.get(key)
         ]
-        if changed:
+        if changed and state.rows:
             raise InputError(
                 f"{str(self.path)!r} was begun with something else: {'; '.join(changed)}. "
-                f"Resume it with what it was begun with, or discard its {state.rows:,} rows "
-                "with restart=True."
+                "Resume it with what it was begun with, or discard its "
+                f"{state.rows:,} row{'s' * (state.rows != 1)} with restart=True."
             )
         if size < state.size:
             raise FormatError(
                 f"{str(self.path)!r} has {size:,} bytes, and its journal speaks of "
                 f"{state.size:,}: {anew}."
             )
-        return state
+        return State() if changed else state
 
 
-def partial_path(out: Path) -> Path:
-    """Return where an unfinished output lies."""
-    return Path(f"{out}.partial")
+def own_paths(out: Path) -> tuple[Path, Path, Path]:
+    """Return the paths that a job writes: the output, where it lies unfinished, the journal."""
+    return out, Path(f"{out}.partial"), Path(f"{out}.partial.json")
 
 
 @contextlib.contextmanager
@@ -144,7 +167,8 @@ def open_partial(out: Path, identity: dict[str, Any]) -> Iterator[Partial]:
     """
     if out.is_dir():
         raise StorageError(f"cannot write {str(out)!r}: it is a folder.")
-    path = partial_path(out)
+    _, path, journal = own_paths(out)
+    check_regular(path)
     file = locked(path)
     if file is None:
         raise StorageError(
@@ -155,8 +179,11 @@ def open_partial(out: Path, identity: dict[str, Any]) -> Iterator[Partial]:
         try:
             yield unfinished
         except Exception:
-            if not unfinished.saved.rows and not Path(f"{path}.json").exists():
+            if unfinished.begun and not unfinished.saved.rows:
+                journal.unlink(missing_ok=True)
                 path.unlink(missing_ok=True)
+            elif not unfinished.begun and not path.stat().st_size:
+                path.unlink()
             raise
 
 
@@ -172,32 +199,6 @@ def writing_errors(out: Path) -> Iterator[None]:
         if cause.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise StorageError(f"could not write {str(out)!r}: {cause.strerror}.") from error
         raise StorageError(
-            f"the disk is full: what is done so far is in {str(partial_path(out))!r}. Free some "
+            f"the disk is full: what is done so far is in {str(own_paths(out)[1])!r}. Free some "
             "space and run the same command again to resume."
         ) from error
-
-
-def refuse_overwriting(out: str | Path, inputs: Iterable[str | Path]) -> None:
-    """Raise if writing ``out`` would destroy an input, by whatever name the two are called.
-
-    Args:
-        out: A file or a folder to be written; beside a file, its unfinished form is written, too.
-        inputs: Files and folders that are read, such as a model; what such a folder is made of is
-            not replaced, nor a folder that holds one of them.
-    """
-    out = Path(out)
-    partial = partial_path(out)
-    for given in map(Path, inputs):
-        own = out.exists() and given.is_dir() and _is_in(out, given) and out.suffix in _OF_MODELS
-        holds = out.is_dir() and _is_in(given, out)
-        named = (out, partial, Path(f"{partial}.json"))
-        same = given.exists() and any(p.exists() and p.samefile(given) for p in named)
-        if own or holds or same:
-            raise InputError(
-                f"writing {str(out)!r} would overwrite {str(given)!r}, which is read: choose "
-                "another name for the output."
-            )
-
-
-def _is_in(path: Path, folder: Path) -> bool:
-    return path.resolve().is_relative_to(folder.resolve())

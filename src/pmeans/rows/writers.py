@@ -25,6 +25,7 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError
 from pmeans.files import replacing
+from pmeans.outputs import is_stream
 from pmeans.rows.fields import ABSENT
 from pmeans.rows.sources import require_pyarrow
 from pmeans.tensors import Precision, quantised
@@ -85,16 +86,18 @@ def format_of(
 ) -> str:
     """Return the output's format: the given one, or the one that a file's name tells.
 
-    A stream takes the formats of ``streamed`` alone, the first one if none is given.
+    A stream, also one with a name as ``/dev/stdout``, takes the formats of ``streamed`` alone, the
+    first one if nothing tells.
     """
-    if not isinstance(out, (str, Path)):
-        found = given or streamed[0]
+    named = Path(out).suffix.removeprefix(".").lower() if isinstance(out, (str, Path)) else ""
+    if not isinstance(out, (str, Path)) or is_stream(out):
+        found = given or (named if named in known else streamed[0])
         if found not in streamed:
             raise InputError(
                 f"{found} cannot be written to a stream: take {streamed[0]}, or name a file."
             )
         return found
-    found = given or Path(out).suffix.removeprefix(".").lower()
+    found = given or named
     if found not in known:
         endings = ", ".join("." + name for name in known)
         raise InputError(
@@ -153,7 +156,7 @@ def table_writer(
 def _copy(out: Path, partial: Path, schema: Any, tables: Iterator[Any], **options: Any) -> None:
     """Write tables as the row groups of a Parquet file, and remove what they were made of."""
     with (
-        replacing(out, Path(f"{partial}.parquet")) as target,
+        replacing(out) as target,
         require_pyarrow(out).parquet.ParquetWriter(target, schema, **options) as writer,
     ):
         for table in tables:

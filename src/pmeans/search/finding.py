@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
+from pmeans.files import check_regular
 from pmeans.identifier import Doubts
 from pmeans.mapped import MappedFile
 from pmeans.rows import Fields, Source, open_source, texts_of
@@ -107,6 +108,7 @@ def open_index(
 
 def map_rows(path: Path) -> Array:
     """Map a matrix, (n, dim)."""
+    check_regular(path)
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.size and array.flags.c_contiguous:  # mapped by ourselves, which can be pickled

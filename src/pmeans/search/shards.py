@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.files import reading, replacing
+from pmeans.files import check_regular, reading, replacing
 from pmeans.rows.folders import open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.search.approximate import ApproximateIndex
@@ -92,6 +92,7 @@ class ShardVectors:
     def __init__(self, folder: Path) -> None:
         self.shards, self.matrices = [], []
         for path in folder.glob("*.json"):
+            check_regular(path)
             with reading(path):
                 content = json.loads(path.read_bytes())
             shard = Shard(content["address"], content["files"], content["first"])

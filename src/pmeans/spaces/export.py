@@ -6,7 +6,7 @@ know words and vectors only; subwords, case, source and licence are not kept. Th
 are joined by ``_``, as word2vec does.
 
 A word that a format cannot hold is found before anything is written. A file that is there is
-replaced when the new one is complete.
+replaced when the new one is complete, but not the one that the space is read from.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def to_text(space: WordSpace, path: str | Path, header: bool = True, suffix: boo
     """
     space = underscored(space)
     _check(space, suffix, nowhere=b"\n", not_at_ends=b" \t\r")
-    with replacing(path) as file:
+    with replacing(path, [space.path] if space.path else []) as file:
         if header:
             _write_header(file, space)
         for word, vector in _entries(space, suffix):
@@ -50,7 +50,7 @@ def to_word2vec_binary(space: WordSpace, path: str | Path, suffix: bool = False)
     """Write word2vec's binary format: ``n_words dim``, then words and little-endian float32."""
     space = underscored(space)
     _check(space, suffix, nowhere=b" \n")
-    with replacing(path) as file:
+    with replacing(path, [space.path] if space.path else []) as file:
         _write_header(file, space)
         for word, vector in _entries(space, suffix):
             file.write(word + b" " + vector.astype("<f4").tobytes() + b"\n")

@@ -42,7 +42,7 @@ _CASES = ("lower", "cased", "cased-then-lower")
 
 
 def save_space(space: WordSpace, path: str | Path) -> None:
-    """Write a space to one file, whole or not at all."""
+    """Write a space to one file, whole or not at all; never over the file that it is read from."""
     tensors: dict[str, Array] = {"matrix": space.matrix}
     if space.scale is not None:
         tensors["scale"] = space.scale
@@ -71,7 +71,7 @@ def save_space(space: WordSpace, path: str | Path) -> None:
         metadata |= {"minn": str(space.subwords.minn), "maxn": str(space.subwords.maxn)}
     if own:
         metadata["own_ngrams"] = json.dumps(dict(own))
-    write_tensors(path, tensors, metadata)
+    write_tensors(path, tensors, metadata, [space.path] if space.path else [])
 
 
 def open_space(path: str | Path) -> WordSpace:

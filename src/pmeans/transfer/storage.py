@@ -24,7 +24,7 @@ from typing import Literal
 from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, FormatError, StorageError
-from pmeans.files import replacing_folder
+from pmeans.files import finish_replacing, replacing_folder
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.transfer.labels import Name
@@ -36,6 +36,7 @@ Scaling = Literal["none", "standard"]
 Criterion = Literal["accuracy", "macro-f1", "average-precision"]
 _NAMES, _ARRAYS, _ENCODER = "classifier.json", "classifier.safetensors", "encoder"
 _ADAPTED = "adapted.safetensors"
+_FILES = (_NAMES, _ARRAYS, _ADAPTED, *(f"{_ENCODER}/{name}" for name in models.FILES))
 _SLOPE, _OFFSET = "slope.", "offset."
 _VERSION = 1
 
@@ -131,9 +132,9 @@ class _Names:
 
 
 def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options: Options) -> None:
-    """Write a classifier; an older one there is replaced."""
+    """Write a classifier; an older one there is replaced, unless the encoder is of its folder."""
     names = _Names(_VERSION, fitted.classes, fitted.multi_label, options, fitted.chosen)
-    with replacing_folder(folder, _NAMES, "classifier") as temporary:
+    with replacing_folder(folder, "classifier", _FILES, models.files_of(encoder)) as temporary:
         # The translations have said what they can say.
         models.save(encoder.replace(translations=None), temporary / _ENCODER)
         kept = ("weights", "bias", "prior", "centre", "spread")
@@ -150,6 +151,7 @@ def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options:
 def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     """Read what `save` wrote, and check that its pieces belong together."""
     folder = Path(folder)
+    finish_replacing(folder)
     path = folder / _NAMES
     if not path.is_file():
         raise StorageError(

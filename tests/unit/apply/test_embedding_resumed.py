@@ -139,15 +139,38 @@ def test_other_lines_on_standard_input_do_not_resume(tmp_path, encoder, monkeypa
         embed(encoder, "-", out)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{}", b'{"begun with": {}, "done": {"rows": "x"}}', b"[]"]
-)
-def test_a_damaged_journal_asks_for_a_restart(tmp_path, encoder, sentences, content):
+def test_a_damaged_journal_asks_for_a_restart(tmp_path, encoder, sentences):
     out = tmp_path / "out.npy"
     stop_after(encoder, sentences, out, 4)
-    (tmp_path / "out.npy.partial.json").write_bytes(content)
+    journal = tmp_path / "out.npy.partial.json"
+    journal.write_bytes(b'{"begun with": {}, "done": {"rows": "x"}}')
     with pytest.raises(FormatError, match="restart=True"):
         embed(encoder, sentences, out)
+    assert embed(encoder, sentences, out, restart=True).rows == len(SENTENCES)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"my notes", b'{"begun with": {}}'])
+def test_what_is_no_journal_of_ours_is_left_alone(tmp_path, encoder, sentences, content, restart):
+    journal, unfinished = tmp_path / "out.npy.partial.json", tmp_path / "out.npy.partial"
+    journal.write_bytes(content)
+    for rows in (None, b"my rows"):
+        if rows:
+            unfinished.write_bytes(rows)
+        with pytest.raises(FormatError, match="no journal of pmeans: move it away"):
+            embed(encoder, sentences, tmp_path / "out.npy", restart=restart)
+        assert journal.read_bytes() == content
+        assert (unfinished.read_bytes() if unfinished.exists() else None) == rows
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_an_unfinished_file_of_someone_else_is_left_alone(tmp_path, encoder, sentences, restart):
+    unfinished = tmp_path / "out.npy.partial"
+    unfinished.write_bytes(b"my rows")
+    with pytest.raises(InputError, match=r"no journal says that pmeans wrote it: move it away"):
+        embed(encoder, sentences, tmp_path / "out.npy", restart=restart)
+    assert unfinished.read_bytes() == b"my rows"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", unfinished.name]
 
 
 def test_vectors_lost_from_the_partial_file_are_noticed(tmp_path, encoder, sentences):
@@ -189,7 +212,7 @@ def test_savepoints_come_by_time_and_not_by_batch(tmp_path, encoder, sentences, 
     synced = []
     monkeypatch.setattr(os, "fsync", synced.append)
     embed(encoder, sentences, tmp_path / "out.npy", batch=1, save_every=60)
-    assert len(synced) == 1
+    assert len(synced) == 2  # the journal before the first row, the file after the last
 
 
 def test_ctrl_c_saves_what_is_done(tmp_path, encoder, sentences):

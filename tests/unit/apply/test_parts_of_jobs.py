@@ -82,7 +82,7 @@ def test_large_row_groups_are_cut_into_fewer_pieces(tmp_path, folder, model, gro
         path.unlink()
     pq.write_table(table(["a house"] * 60), folder / "c.parquet", row_group_size=group)
     embed(folder, tmp_path / "out", model)
-    assert [pq.read_metadata(path).num_rows for path in (tmp_path / "out").iterdir()] == sizes
+    assert [pq.read_metadata(path).num_rows for path in (tmp_path / "out").glob("[!.]*")] == sizes
     assert rows(tmp_path / "out")["n"].to_pylist() == list(range(60))
 
 
@@ -91,7 +91,7 @@ def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again
 ):
     out = tmp_path / "out"
     embed(folder, out, model)
-    times = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    times = {path: path.stat().st_mtime_ns for path in out.glob("*.parquet")}
     next(iter(times)).unlink()
     asked = []
     done = embed(folder, out, model, engine=lambda tasks: here(asked.extend(tasks) or tasks))
@@ -102,9 +102,9 @@ def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again
     pq.write_table(table(TEXTS[:2], 9), folder / "c.parquet")
     assert embed(folder, out, model).parts == 4
     pq.write_table(table(["dog"], 9), folder / "c.parquet")
-    with pytest.raises(InputError, match=r"1 parts that are made of other inputs.*restart=True"):
+    with pytest.raises(InputError, match=r"holds 1 part made of other inputs.*restart=True"):
         embed(folder, out, model)
-    with pytest.raises(InputError, match="4 parts that are made"):
+    with pytest.raises(InputError, match="4 parts made of"):
         embed(folder, out, model, normalize=True)
     assert embed(folder, out, model, restart=True).found == 0
     assert rows(out).num_rows == 10
@@ -116,7 +116,7 @@ def test_a_row_that_cannot_be_read_is_named_or_zero_and_counted(tmp_path, folder
     pq.write_table(table([None, "x" * 10_000_000], 12), folder / "d.parquet")
     with pytest.raises(FormatError, match=r"c.parquet, row 2: not valid UTF-8.*on_error=\"skip\""):
         embed(folder, out, model)
-    assert sorted(path.name for path in out.iterdir() if path.name.startswith(".")) == []
+    assert [path.name for path in out.iterdir() if path.name.startswith(".")] == [".parts"]
     done = embed(folder, out, model, on_error="skip")
     assert (done.found, done.rows, done.skipped) == (3, 14, 2)  # what came before is kept
     found = vectors(pq.read_table(out, columns=["n", "embedding"]).sort_by("n"))
@@ -214,11 +214,11 @@ def test_a_folder_in_use_by_another_job_is_refused_and_untouched(tmp_path, folde
     with locked(out / ".lock"), pytest.raises(StorageError, match="another job is writing to"):
         embed(folder, out, model)
     embed(folder, out, model)
-    assert {path.suffix for path in out.iterdir()} == {".parquet"}
+    assert {path.suffix or path.name for path in out.iterdir()} == {".parquet", ".parts"}
 
 
 def test_a_folder_with_files_of_others_is_refused_even_to_restart(tmp_path, folder, model):
-    with pytest.raises(InputError, match=r"holds 'a.parquet', which is no part"):
+    with pytest.raises(InputError, match=r"would overwrite '.*a.parquet', which is read"):
         parts.embed_parts(f"{folder}/a.parquet", folder, engine=here, model=model, lang="en")
     (tmp_path / "out").mkdir()
     shutil.copy(folder / "a.parquet", tmp_path / "out" / "mine.parquet")
@@ -228,16 +228,18 @@ def test_a_folder_with_files_of_others_is_refused_even_to_restart(tmp_path, fold
     with pytest.raises(InputError, match="name a folder that all workers see"):
         embed(folder, "s3://bucket/out", model)
     with pytest.raises(StorageError, match="is a file: name a folder"):
-        embed(folder, folder / "b.parquet", model)
+        embed(folder, tmp_path / "out" / "mine.parquet", model)
 
 
 def test_what_a_killed_worker_left_is_removed(tmp_path, folder, model):
     out = tmp_path / "out"
     embed(folder, out, model)
-    part = next(out.iterdir())
-    part.rename(out / f".{part.name}.abcd")
+    part = next(out.glob("*.parquet"))
+    part.rename(out / f".{part.name}.pmeans-0")
+    (out / ".0123456789abcdef.mine").touch()
     embed(folder, out, model)
-    assert {path.name[0] for path in out.iterdir()}.isdisjoint(".")
+    hidden = [path.name for path in out.iterdir() if path.name.startswith(".")]
+    assert sorted(hidden) == [".0123456789abcdef.mine", ".parts"]
     assert rows(out).num_rows == 9
 
 

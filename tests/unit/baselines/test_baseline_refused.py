@@ -332,4 +332,4 @@ def test_a_folder_that_is_there_and_no_encoder_is_not_replaced(out, material, mo
     (material / "x.toml").write_text(tfidf("good.txt"))
     done = CliRunner().invoke(app, ["build", "x.toml", "--out", out])
     assert done.exit_code == 1
-    assert "exists and is no encoder" in " ".join(done.output.split())
+    assert "would overwrite 'x.toml', which is read" in " ".join(done.output.split())

@@ -93,7 +93,7 @@ def test_encoders_of_both_kinds_replace_each_other_and_nothing_else(scaled, fold
     assert isinstance(models.load(folder), PowerMeanEncoder)
     models.save(scaled, folder)
     assert isinstance(models.load(folder), Scaled)
-    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "one").mkdir(parents=True)
     with pytest.raises(InputError, match="exists and is no encoder"):
         models.save(scaled, tmp_path / "photos")
 

@@ -149,7 +149,7 @@ def test_words_that_their_n_grams_make_well_are_not_kept(folder):
 def test_subwords_are_packed_as_the_words_are_and_answer_for_those_left_out(folder):
     space = find_space(str(folder / "toy.safetensors"))
     ngrams = np.random.default_rng(1).standard_normal((20, 2)).astype(np.float32)
-    save_space(replace(space, subwords=Subwords(ngrams, 2, 3)), folder / "toy.safetensors")
+    save_space(replace(space, subwords=Subwords(ngrams, 2, 3), path=""), folder / "toy.safetensors")
     packed = made(folder).spaces["toy"]
     assert (packed.matrix.dtype, packed.subwords.ngrams.dtype) == (np.int8, np.int8)
     assert packed.row("selten", "de") == -1
@@ -246,6 +246,7 @@ def test_a_missing_file_is_named_before_any_work(folder):
 
 def test_a_folder_that_is_no_encoder_is_refused_before_any_work(folder):
     (folder / "out").mkdir()
+    (folder / "out" / "photo").touch()
     (folder / "toy.safetensors").unlink()
     with pytest.raises(InputError, match="exists and is no encoder"):
         made(folder)

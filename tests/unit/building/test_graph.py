@@ -260,21 +260,19 @@ def test_an_installed_space_is_the_made_one_and_replaces_an_older(folder):
     target.write_bytes(b"old")
     for _ in range(2):
         install(node, target)
-        assert target.samefile(node.path)
+        assert target.read_bytes() == node.path.read_bytes()
     assert [path.name for path in target.parent.iterdir()] == ["all.safetensors"]
 
 
-def test_where_files_cannot_be_linked_they_are_copied(folder, monkeypatch):
+def test_editing_an_installed_space_leaves_the_made_one_as_it_is(folder):
     made(folder)
-    node = graph_of(folder).node(str(folder / "all.toml"))
-
-    def refuse(*names):
-        raise OSError("no links here")
-
-    monkeypatch.setattr("os.link", refuse)
-    install(node, folder / "all.safetensors")
-    assert (folder / "all.safetensors").read_bytes() == node.path.read_bytes()
-    assert not (folder / "all.safetensors").samefile(node.path)
+    node, target = graph_of(folder).node(str(folder / "all.toml")), folder / "all.safetensors"
+    before = node.path.read_bytes()
+    os.link(node.path, target)  # not even one that was linked before
+    install(node, target)
+    with target.open("r+b") as file:
+        file.write(b"edited")
+    assert node.path.read_bytes() == before
 
 
 def test_a_build_file_makes_the_spaces_of_its_parts(folder):

@@ -93,15 +93,14 @@ def test_the_same_model_gives_the_same_bytes(package, encoder, tmp_path):
 
 
 def test_an_older_package_is_replaced(package, encoder):
-    (package / "left-over").touch()
     write_package(encoder, package, "1.1.0")
     assert 'version = "1.1.0"' in (package / "pyproject.toml").read_text()
-    assert not (package / "left-over").exists()
 
 
-def test_a_package_is_written_of_the_model_in_itself(package):
+def test_a_package_is_not_written_over_the_model_that_it_is_made_of(package):
     before = contents(package)
-    write_package(models.load(package / MODEL), package)
+    with pytest.raises(InputError, match="would overwrite"):
+        write_package(models.load(package / MODEL), package)
     assert contents(package) == before
 
 

@@ -114,7 +114,9 @@ def test_the_same_settings_give_the_same_bytes(files):
 def test_the_space_inherits_case_and_licences(files):
     for lang, case, licence in (("en", "cased", "CC0"), ("de", "lower", "MIT")):
         space = open_space(files / f"{lang}.safetensors")
-        save_space(replace(space, case=case, licence=licence), files / f"{lang}.safetensors")
+        save_space(
+            replace(space, case=case, licence=licence, path=""), files / f"{lang}.safetensors"
+        )
     space = trainer(files).train(progress=quiet)
     # Spaces that treat case differently agree on trying both.
     assert (space.case, space.licence) == ("cased-then-lower", "CC0; MIT")

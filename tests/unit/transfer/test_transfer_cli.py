@@ -350,8 +350,8 @@ def test_an_output_that_names_the_input_or_the_classifier_is_refused(run, files)
         result = run(f"predict model de.csv --lang de --format csv --out {out}")
         assert (result.exit_code, "would overwrite" in result.stderr) == (1, True), out
     assert (files / "de.csv").read_bytes() == before
-    for _ in range(2):  # beside the classifier's own files there is room
-        assert run("predict model de.csv --lang de --out model/out.csv").exit_code == 0
+    result = run("predict model de.csv --lang de --out model/out.csv")
+    assert (result.exit_code, "would write into 'model'" in result.stderr) == (1, True)
 
 
 def test_a_classifier_is_not_saved_over_what_it_is_made_from(run, files):

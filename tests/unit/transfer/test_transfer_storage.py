@@ -37,17 +37,24 @@ def test_its_encoder_can_be_opened_by_itself(folder):
     assert pmeans.load(folder / "encoder").languages == ("de", "en")
 
 
-def test_saving_again_replaces_the_folder(folder):
-    (folder / "left-over").touch()
-    TransferClassifier.load(folder).save(folder)
+def test_saving_again_replaces_the_folder(folder, encoder):
+    TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en").save(folder)
+    assert TransferClassifier.load(folder).unsure is None
     assert sorted(path.name for path in folder.iterdir()) == [
         "adapted.safetensors", "classifier.json", "classifier.safetensors", "encoder",
     ]  # fmt: skip
     assert [path.name for path in folder.parent.iterdir()] == ["classifier"]
 
 
+def test_a_classifier_is_not_saved_over_the_folder_that_it_is_read_from(folder):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="would overwrite"):
+        TransferClassifier.load(folder).save(folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
 def test_a_folder_of_something_else_is_left_alone(folder, tmp_path):
-    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "one").mkdir(parents=True)
     with pytest.raises(InputError, match="exists and is no classifier"):
         TransferClassifier.load(folder).save(tmp_path / "photos")
 

@@ -32,6 +32,13 @@ _DICTIONARY = ".bli.test.tsv"
 _PARALLEL = ".tsv.gz"
 
 
+def files_of(data: Path) -> list[Path]:
+    """Return the files of a folder that a space may be measured with."""
+    return [
+        path for kind in ("similarity", "lexicon", "parallel") for path in (data / kind).glob("*")
+    ]
+
+
 def measures(
     space: WordSpace, data: Path, progress: Callable[[float, str], None]
 ) -> Iterator[Measured]:
