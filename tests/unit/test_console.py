@@ -8,7 +8,7 @@ import pytest
 
 import pmeans
 from pmeans.cli import transfer
-from pmeans.cli.console import progress, say, table
+from pmeans.cli.console import progress, say, table, warn
 from pmeans.spaces.space import WordSpace
 
 NAMES = ["[/b]", "[bug]", "[red]", "[link=x]", "a [/] b", "\\[b]", ":smile:"]
@@ -57,6 +57,10 @@ def test_a_bar_shows_names_that_look_like_markup(show, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_message_shows_names_that_look_like_markup(show, name):
     assert show(lambda: say(name)) == f"{name}\n"
+
+
+def test_a_warning_names_options_as_they_are_typed(show):
+    assert show(lambda: warn("name the encoding=.")) == "warning: name the --encoding.\n"
 
 
 def test_a_classifier_of_labels_that_look_like_markup_is_fitted_and_compared(show, tmp_path):

@@ -29,6 +29,11 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def warn(warning: Exception | str) -> None:
+    """Tell people of a doubt."""
+    say(f"warning: {typed(str(warning))}")
+
+
 def typed(message: str) -> str:
     """Write arguments as they are typed: ``on_error="skip"`` in a message is ``--on-error skip``.
 

@@ -273,6 +273,7 @@ def test_a_null_in_a_parquet_column_is_named_by_its_row(tmp_path):
     assert texts(open_source(path, Fields(on_error="skip"))) == ["a", None]
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
 def test_bad_bytes_in_a_column_that_is_not_read_do_no_harm(tmp_path):
     path = write(tmp_path / "a.csv", b"text,other\nfine,\xff\n")
     assert texts(open_source(path)) == ["fine"]
