@@ -143,7 +143,7 @@ def read_adaptation(
         raise InputError(
             f"which language has {given!r}? Say it in front, as in {encoder.languages[0]}={given}."
         )
-    texts = [line for line in read_lines(path) if line]
+    texts = [line for line in read_lines(path, lang=code) if line]
     if not texts:
         raise InputError(f"{path}: no text to adapt to.")
     return texts, code

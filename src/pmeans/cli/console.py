@@ -29,6 +29,11 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def warn(warning: Exception | str) -> None:
+    """Tell people of a doubt."""
+    say(f"warning: {typed(str(warning))}")
+
+
 def typed(message: str) -> str:
     """Write arguments as they are typed: ``on_error="skip"`` in a message is ``--on-error skip``.
 
@@ -49,10 +54,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             print("\t".join(cells))
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    shown = Table(*header, box=None, header_style="bold", pad_edge=False)
+    # As `Text`: rich would take a label such as [red] for markup, and fail at [/b].
+    shown = Table(*map(Column, map(Text, header)), box=None, header_style="bold", pad_edge=False)
     for cells in rows:
         shown.add_row(*map(Text, cells))
     Console().print(shown)
@@ -68,9 +74,9 @@ def progress(title: str) -> Iterator[Step]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[text]}"),
+        TextColumn("{task.fields[text]}", markup=False),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, say
+from pmeans.cli.console import job, say, warn
 from pmeans.cli.options import argument, examples, flag, option
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def embed(
     encoder = models.load(model)
     fields = rows.Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
     source = rows.open_source(
-        input_, fields, format=input_format, delimiter=delimiter, encoding=encoding
+        input_, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
     )
     how = apply.EmbedOptions(
         lang, batch_size, normalize=normalize, n_threads=n_threads, dtype=dtype
@@ -94,6 +94,6 @@ def _say_counts(empty: int, skipped: int, doubts: Doubts) -> None:
     if empty:
         say(f"{empty:,} rows have no known word and are zero.")
     if doubts.any:
-        say(f"warning: {doubts}")
+        warn(str(doubts))
     if skipped:
-        say(f"warning: {skipped:,} rows could not be read and are zero.")
+        warn(f"{skipped:,} rows could not be read and are zero.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pmeans.cli.console import say, table
+from pmeans.cli.console import table, warn
 from pmeans.cli.options import argument, examples
 from pmeans.files import size, sizes
 
@@ -36,12 +36,12 @@ def models(
     here = models.installed()
     for each in here:
         if each.hidden:
-            say(f"warning: {each.name!r} of {each.where} is hidden by that of {each.hidden}.")
+            warn(f"{each.name!r} of {each.where} is hidden by that of {each.hidden}.")
             continue
         try:
             encoder = each.open()
         except PmeansError as error:
-            say(f"warning: {error}")
+            warn(error)
             continue
         folder = models.folder_of(encoder)
         n_bytes = sum(sizes(folder).values()) if folder else 0

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 from pmeans.cli import engines, options
-from pmeans.cli.console import progress, say
+from pmeans.cli.console import progress, warn
 from pmeans.cli.options import argument, examples, flag, option
 
 EXAMPLES = examples(
@@ -76,7 +76,7 @@ def search(
                 graph = search.ApproximateShards(opened, report)
             else:
                 graph = search.ApproximateIndex(opened, report)
-    source = () if queries is None else texts_of(open_source(queries, encoding=encoding))
+    source = () if queries is None else texts_of(open_source(queries, encoding=encoding, lang=lang))
     asked = [valid_text(query)] if query is not None else (each or "" for each in source)
     unknown = 0
     found = search.find(encoder, opened, asked, lang=lang, k=k, approximate=graph)
@@ -96,7 +96,7 @@ def search(
             f"nothing found: the model knows no word of {query!r}, or none of all rows."
         )
     if unknown:
-        say(f"warning: {unknown:,} queries found nothing: the model knows none of their words.")
+        warn(f"{unknown:,} queries found nothing: the model knows none of their words.")
 
 
 INDEXING = examples("pmeans index vectors/ --shards 4 --engine ray --out index/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pmeans.cli.console import say
+from pmeans.cli.console import say, warn
 from pmeans.cli.options import argument, examples, option
 
 EXAMPLES = examples(
@@ -72,7 +72,7 @@ def serve(
         if not token or not token.isascii() or not token.isprintable():
             raise InputError(f"{str(token_file)!r} has no token: write a line of ASCII into it.")
     elif host not in _LOOPBACK:
-        say(f"warning: whoever can reach {host} can use this server: set a --token-file.")
+        warn(f"whoever can reach {host} can use this server: set a --token-file.")
     limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
     hosts = _NAMES if token is None and host in _LOOPBACK else ()
     settings = Settings(model, classifier, index, texts, text, token, limits, hosts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pmeans.cli.console import progress, resumable, say, table
+from pmeans.cli.console import progress, resumable, say, table, warn
 from pmeans.cli.options import Data, Precision, argument, examples, flag, group, option
 from pmeans.files import size
 
@@ -38,7 +38,7 @@ def list_spaces() -> None:
         try:
             space = open_space(path)
         except PmeansError as error:
-            say(f"warning: {error}")
+            warn(error)
             continue
         shape = (f"{len(space):,}", str(space.dim), str(space.matrix.dtype))
         languages = " ".join(space.languages)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, progress, say, table
+from pmeans.cli.console import job, progress, say, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def fit(
         encoder, class_weight="balanced" if balanced else None, unsure=unsure, seed=seed
     )
     fields = Fields(text, lang_column, label, encoder.languages, on_error, whole=True)
-    source = open_source(train, fields, format=input_format, delimiter=delimiter, encoding=encoding)
+    source = open_source(
+        train, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
+    )
     with progress("reading") as step:
         rows = read_labelled(
             source,
@@ -156,7 +158,7 @@ def predict(
         say(f"{done.unsure:,} of the rows are unsure.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
-            say(f"warning: {done.doubts}")
+            warn(str(done.doubts))
         return
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
@@ -164,7 +166,9 @@ def predict(
     _adapt_to(classifier, adapt, lang)
     encoder = classifier.encoder_
     fields = Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
-    source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
+    source = open_source(
+        file, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
+    )
     how = apply.PredictOptions(lang, separator=separator)
     keep = (str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ()))
     with job("predicting", source.size, out) as (to, report):
@@ -175,7 +179,7 @@ def predict(
     say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
     for warning in how.words.warnings(encoder):
-        say(f"warning: {warning}")
+        warn(warning)
 
 
 @app.command(epilog=examples("pmeans transfer evaluate my-classifier/ test.csv --lang fr"))
@@ -204,7 +208,9 @@ def evaluate(
     _adapt_to(classifier, adapt, lang)
     languages = classifier.encoder_.languages
     fields = Fields(text, lang_column, label, languages, on_error, whole=True)
-    source = open_source(file, fields, format=input_format, delimiter=delimiter, encoding=encoding)
+    source = open_source(
+        file, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
+    )
     rows = read_labelled(source, classifier.encoder_, lang, separator)
     found = classifier.evaluate(rows.texts, rows.labels, lang=rows.lang)
     if as_json:
@@ -214,7 +220,7 @@ def evaluate(
     _say_doubts(rows.skipped, round(found.empty * found.rows))
     if found.unseen:
         shown = ", ".join(f"{name!r} ({n:,})" for name, n in list(found.unseen.items())[:8])
-        say(f"warning: labels that training did not have, counted as wrong: {shown}.")
+        warn(f"labels that training did not have, counted as wrong: {shown}.")
 
 
 @app.command(
@@ -293,7 +299,7 @@ def classify(
     if unsure is not None:
         classifier.unsure = unsure
     lang = checked_language(classifier.encoder_, lang)
-    piped = (block.texts for block in open_source("-").blocks())
+    piped = (block.texts for block in open_source("-", lang=lang).blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:
         found = classifier.classify(some, lang=lang, words=words)
@@ -310,7 +316,7 @@ def classify(
                 print(names, shown, (said or "").translate(options.ONE_LINE), sep="\t")
         sys.stdout.flush()
     for warning in words.warnings(classifier.encoder_):
-        say(f"warning: {warning}")
+        warn(warning)
 
 
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:
@@ -326,7 +332,7 @@ def _say_doubts(skipped: int, empty: int) -> None:
     if empty:
         say(f"{empty:,} rows have no known word.")
     if skipped:
-        say(f"warning: {skipped:,} rows could not be read.")
+        warn(f"{skipped:,} rows could not be read.")
 
 
 def _show(found: Evaluation) -> None:

@@ -24,7 +24,8 @@ import unicodedata
 from functools import lru_cache
 
 UNSPLIT_ELISIONS = ("aujourd'hui",)
-_JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
+JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
+"""What may stand inside a word, and how it is spelled in a token."""
 _DIGITS = frozenset("0123456789")
 
 
@@ -79,7 +80,7 @@ def split(text: str, splitting: Splitting) -> list[str]:
                 kind(text[end]) in ("word", "mark") or _joins(text[end - 1 : end + 2])
             ):
                 end += 1
-            spelled = _composed("".join(_JOINERS.get(c, c) for c in text[i:end]))
+            spelled = composed("".join(JOINERS.get(c, c) for c in text[i:end]))
             tokens.extend(_clitics(spelled, splitting))
         i = end
     return tokens
@@ -89,24 +90,22 @@ def _joins(three: str) -> bool:
     """Whether the middle one of three characters holds its neighbours together."""
     if len(three) < 3 or kind(three[2]) != "word":
         return False
-    return three[1] in _JOINERS or (
-        three[1] in ".," and three[0] in _DIGITS and three[2] in _DIGITS
-    )
+    return three[1] in JOINERS or (three[1] in ".," and three[0] in _DIGITS and three[2] in _DIGITS)
 
 
-def _composed(word: str) -> str:
+def composed(word: str) -> str:
     """Compose letters and marks, each with the one right before it, as Unicode's NFC does."""
     if word.isascii():
         return word
-    composed = [word[0]]
+    letters = [word[0]]
     for c in word[1:]:
-        one = unicodedata.normalize("NFC", composed[-1] + c) if kind(c) == "mark" else ""
-        pair = f"{ord(composed[-1]):04X} {ord(c):04X}"
+        one = unicodedata.normalize("NFC", letters[-1] + c) if kind(c) == "mark" else ""
+        pair = f"{ord(letters[-1]):04X} {ord(c):04X}"
         if len(one) == 1 and unicodedata.decomposition(one) == pair:
-            composed[-1] = one
+            letters[-1] = one
         else:
-            composed.append(c)
-    return "".join(composed)
+            letters.append(c)
+    return "".join(letters)
 
 
 def _clitics(word: str, splitting: Splitting) -> list[str]:

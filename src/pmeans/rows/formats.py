@@ -11,6 +11,8 @@ import abc
 import csv
 import io
 import json
+import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -21,8 +23,11 @@ from pmeans.rows.fields import ABSENT, Block, Fields
 from pmeans.rows.lines import Chunk, Lines, strange
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
+LONGEST_ROW = 4 << 20
+"""Characters of the longest CSV row that goes over several lines: as many as a very long novel has.
+What is longer has a quote that was opened and never closed."""
 _SAMPLE = 20  # rows that tell the delimiter
-
+_OPEN_QUOTE = re.compile(r'"(?:[^"]+|"")*+\Z')
 
 _Values = tuple[dict[str, Sequence[Any]], Sequence[str], Sequence[Sequence[object]]]
 
@@ -158,6 +163,26 @@ class _RecordError(ValueError):
         return 0
 
 
+class _OpenQuoteError(csv.Error):
+    """A record is so long that a quote in it must have been left open."""
+
+
+def _open_quote(text: str, starts: Sequence[int], began: int) -> tuple[str, int]:
+    """Return what is wrong with a record, and the line of the quote that it leaves open.
+
+    The record begins after ``began`` lines, which begin at ``starts``.
+    """
+    start = starts[began]
+    end, within = len(text), ""
+    if end - start > LONGEST_ROW:
+        # Where a line of the record begins, its quote is open.
+        end = starts[bisect(starts, start + LONGEST_ROW) - 1]
+        within = f" within {LONGEST_ROW:,} characters"
+    quote = _OPEN_QUOTE.search(text, start, end)
+    line = began + 1 + (text.count("\n", start, quote.start()) if quote else 0)
+    return f"a quote opens here and is not closed{within}", line
+
+
 class Table(Parser):
     """Cells between delimiters, under a header."""
 
@@ -233,13 +258,17 @@ class Table(Parser):
             return plain, range(1, len(plain) + 1)
         text = io.StringIO(chunk.text, newline="\n")
         reader = self._reader(text, self._delimiter, strict=True)
+        starts = [0, *(newline.end() for newline in re.finditer("\n", chunk.text)), len(chunk.text)]
         records: list[list[str] | _RecordError] = []
         ends: list[int] = []
         began = behind = 0  # lines before this record; lines that the reader did not count
         while True:
             try:
                 for record in reader:
-                    began = reader.line_num + behind
+                    at = reader.line_num + behind
+                    if at > began + 1 and starts[at] - starts[began] > LONGEST_ROW:
+                        raise _OpenQuoteError
+                    began = at
                     if record:  # an empty line is not a record
                         records.append(record)
                         ends.append(began)
@@ -248,15 +277,21 @@ class Table(Parser):
                 return records, ends
             except csv.Error as error:
                 at = reader.line_num + behind
-                if at == len(chunk.ends) and not chunk.last and "end of data" in str(error):
-                    return records, ends  # it goes on in the next chunk
+                earlier = f"{at - began - 1:,} line{'s' if at > began + 2 else ''} before"
+                problem, line = str(error), at
+                if at > began + 1:
+                    problem += f" (the row begins {earlier})"
+                if isinstance(error, _OpenQuoteError) or "end of data" in problem:
+                    unfinished = len(chunk.text) - starts[began]
+                    whole = chunk.last or just_one or at < len(chunk.ends)
+                    if not whole and unfinished <= LONGEST_ROW:
+                        return records, ends  # it goes on in the next chunk
+                    problem, line = _open_quote(chunk.text, starts, began)
+                records.append(_RecordError(f"not valid CSV: {problem}", first + line))
                 began += 1
-                lost = at - began
-                told = f" (the row begins {lost:,} lines before)" if lost else ""
-                records.append(_RecordError(f"not valid CSV: {error}{told}", first + at))
                 ends.append(began)
-                if lost:
-                    text.seek(sum(map(len, chunk.text.split("\n", began)[:-1])) + began)
+                if at > began:
+                    text.seek(starts[began])
                     behind = began - reader.line_num
 
     def _record_per_line(self, chunk: Chunk) -> list[list[str]] | None:

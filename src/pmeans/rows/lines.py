@@ -2,8 +2,8 @@ r"""Lines of text from bytes, compressed or not, in whatever encoding.
 
 The encoding, unless it is named, is told by a mark of byte order (UTF-8, UTF-16, UTF-32), else by
 the 64 KiB from the first byte on that is not ASCII: it is UTF-8, unless more bytes there are not
-UTF-8 than there are characters that are, beyond ASCII. Then it is Windows-1252 as browsers read it,
-which includes latin-1.
+UTF-8 than there are characters that are, beyond ASCII. Then it is the code page that its letters
+tell (`code_pages`), with a warning that names it.
 
 A line ends with ``\n`` or ``\r\n`` and with nothing else: U+2028, U+0085 and their kin are
 characters like any other, so that row i of the output is line i for every program that counts. Only
@@ -17,6 +17,7 @@ import codecs
 import contextlib
 import io
 import sys
+import warnings
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import FormatError, InputError
+from pmeans.rows.code_pages import WESTERN, find_page
 from pmeans.rows.fields import Place
 from pmeans.streams import Stream, open_stream
 from pmeans.types import Ints
@@ -41,8 +43,12 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_WINDOWS = "windows-1252"
 _ASCII = bytes(range(128))
+
+
+class GuessedEncodingWarning(UserWarning):
+    """A text is not UTF-8: its encoding was guessed by its letters."""
+
 
 # The five bytes that Windows-1252 leaves undefined are the control characters of latin-1.
 codecs.register_error(
@@ -61,7 +67,7 @@ def checked_encoding(name: str) -> str:
         raise InputError(
             f"no encoding {name!r}: utf-8, utf-16, latin-1 and windows-1252 are common ones."
         ) from None
-    return {"utf-8-sig": "utf-8", "cp1252": _WINDOWS}.get(found.name, found.name)
+    return {"utf-8-sig": "utf-8", "cp1252": WESTERN}.get(found.name, found.name)
 
 
 def _marked(head: bytes, name: str) -> str | None:
@@ -74,12 +80,24 @@ def _marked(head: bytes, name: str) -> str | None:
     return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
 
 
-def _told(head: bytes) -> str:
+def _told(head: bytes, name: str, lang: str | None) -> str:
     """Tell the encoding by the first bytes beyond ASCII, as the docstring of the module says."""
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
     beyond = [character for character in text if character > "\x7f"]
-    strange = sum("\udc80" <= character <= "\udcff" for character in beyond)
-    return _WINDOWS if 2 * strange > len(beyond) else "utf-8"
+    if 2 * sum("\udc80" <= character <= "\udcff" for character in beyond) <= len(beyond):
+        return "utf-8"
+    page = find_page(head, lang)
+    if page is None:
+        raise FormatError(
+            f"{name}: not UTF-8, and not a code page that its letters tell. Name it with encoding=."
+        )
+    warnings.warn(
+        f"{name}: not UTF-8, and read as {page}, which fits its letters best. If words look wrong, "
+        "name the encoding=.",
+        GuessedEncodingWarning,
+        stacklevel=2,
+    )
+    return page
 
 
 def strange(text: str) -> bool:
@@ -137,7 +155,7 @@ class Chunk:
     def __init__(self, data: bytes, encoding: str, newline: bytes, first: bool, last: bool) -> None:
         self.data, self.last, self.dirty, self._newline = data, last, False, newline[0]
         try:
-            errors = "pmeans.latin-1" if encoding == _WINDOWS else "strict"
+            errors = "pmeans.latin-1" if encoding == WESTERN else "strict"
             self.text = data.decode(encoding, errors)
         except UnicodeDecodeError:
             self.text, self.dirty = data.decode(encoding, "surrogateescape"), True
@@ -171,7 +189,10 @@ class Lines:
         where: Begins a message about a line, before its number.
     """
 
-    def __init__(self, stream: Stream, name: str, encoding: str | None = None) -> None:
+    def __init__(
+        self, stream: Stream, name: str, encoding: str | None = None, lang: str | None = None
+    ) -> None:
+        self._lang = lang
         self.name, self.where, self.place = name, f"{name}, line", Place()
         self._stream: Stream | _AsUtf8 = stream
         head = stream.read(_HEAD)
@@ -218,7 +239,8 @@ class Lines:
         at = len(self._ahead) - len(self._ahead.lstrip(_ASCII))
         while len(self._ahead) < at + _HEAD and (more := self._stream.read(_CHUNK)):
             self._ahead += more
-        self.encoding, self._certain = _told(self._ahead[at : at + _HEAD]), True
+        head = self._ahead[at : at + _HEAD]
+        self.encoding, self._certain = _told(head, self.name, self._lang), True
 
     def advance(self, chunk: Chunk, n_lines: int, rows: int) -> Place:
         """Take the lines of a chunk up to some number, with so many rows; return their end."""
@@ -269,10 +291,15 @@ def opened(path: Path | None) -> Iterator[Stream]:
             file.detach()
 
 
-def read_lines(path: str | Path, encoding: str | None = None) -> Iterator[str]:
-    """Yield the lines of a text file, compressed or not, without their ends."""
+def read_lines(
+    path: str | Path, encoding: str | None = None, lang: str | None = None
+) -> Iterator[str]:
+    """Yield the lines of a text file, compressed or not, without their ends.
+
+    Both are found if they are not given; the language tells the code pages to choose among.
+    """
     with open_stream(path) as stream:
-        lines = Lines(stream, str(path), encoding and checked_encoding(encoding))
+        lines = Lines(stream, str(path), encoding and checked_encoding(encoding), lang)
         while chunk := lines.chunk():
             if chunk.dirty:
                 line = next(i for i, text in enumerate(chunk.lines, 1) if strange(text))

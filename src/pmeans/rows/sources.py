@@ -15,6 +15,7 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.files import optional
+from pmeans.rows.code_pages import written_language
 from pmeans.rows.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
 from pmeans.rows.formats import parser_of
 from pmeans.rows.lines import Lines, checked_encoding, opened
@@ -31,6 +32,7 @@ def open_source(
     format: InputFormat | None = None,  # noqa: A002 - what everyone calls it
     delimiter: str | None = None,
     encoding: str | None = None,
+    lang: str | None = None,
 ) -> Source:
     """Open a source of sentences.
 
@@ -41,6 +43,7 @@ def open_source(
         delimiter: Between the cells of CSV or TSV: a character, or ``comma``, ``semicolon``,
             ``tab``, ``pipe``. That of CSV is found if it is not given.
         encoding: Of text; found if it is not given, as `pmeans.rows.lines` says.
+        lang: Language of the texts, if it is known: it narrows the encodings to choose among.
     """
     fields = fields or Fields()
     name = str(path)
@@ -53,7 +56,8 @@ def open_source(
         if delimiter or encoding:
             raise InputError("Parquet has no delimiter and no encoding: leave them out.")
         return ParquetSource(Path(path), fields)
-    return TextSource(None if name == "-" else Path(path), chosen, fields, delimiter, encoding)
+    text = None if name == "-" else Path(path)
+    return TextSource(text, chosen, fields, delimiter, encoding, lang)
 
 
 class TextSource(Source):
@@ -69,9 +73,11 @@ class TextSource(Source):
         fields: Fields,
         delimiter: str | None = None,
         encoding: str | None = None,
+        lang: str | None = None,
     ) -> None:
         super().__init__(path, fields)
         self._format, self._delimiter = format, delimiter
+        self._lang = lang and written_language(lang)
         self._encoding = encoding and checked_encoding(encoding)
         parser_of(format, fields, delimiter)  # says at once what does not fit
 
@@ -84,7 +90,7 @@ class TextSource(Source):
         """Yield blocks of rows from a place on."""
         parser = parser_of(self._format, self.fields, self._delimiter)
         with opened(self.path) as stream:
-            lines = Lines(stream, self.name, self._encoding)
+            lines = Lines(stream, self.name, self._encoding, self._lang)
             parser.begin(lines)
             if start.offset and not lines.go_to(start):
                 raise InputError(

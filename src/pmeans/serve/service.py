@@ -170,7 +170,8 @@ class Service:
     def classify(self, texts: list[str], lang: Lang = None) -> list[dict[str, Any]]:
         """Return the label of each text with its probability, and why it may be none."""
         classifier = self.classifier
-        found = classifier.classify(texts, lang=self._codes(classifier.encoder_, lang))
+        codes = self._codes(classifier.encoder_, lang)
+        found = classifier.classify(texts, lang=codes, n_threads=1)
         answers = zip(found.labels, found.probabilities, found.empty.tolist(), strict=True)
         return [
             {

@@ -1,11 +1,14 @@
 """Decisions about texts, block by block, without their rows.
 
-The map of a language is folded into the weights, so that a prediction needs no mapped rows.
+The map of a language is folded into the weights, so that a prediction needs no mapped rows. This is
+done once per classifier and language.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,7 @@ from pmeans.transfer.storage import Fitted
 from pmeans.types import Floats
 
 _LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows
+_FOLDING = threading.Lock()
 
 
 def decisions(
@@ -33,7 +37,6 @@ def decisions(
     Known and unknown words are counted in ``words``.
     """
     size = max(1, min(LONG_CHUNK, _LARGEST // len(fitted.classes)))
-    deciding: dict[str, tuple[PowerMeanEncoder, Floats]] = {}
     for start in range(0, len(texts), size):
         block = texts[start : start + size]
         decided = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
@@ -41,21 +44,46 @@ def decisions(
         codes = langs[start : start + size] if isinstance(langs, list) else langs
         found = encoder.found(block, codes, n_threads, words.doubts)
         for code, which in by_language(block, found, encoder.language):
-            if code not in deciding:
-                deciding[code] = _deciding(encoder, fitted, code)
-            of_language, bias = deciding[code]
+            folded = _folded(encoder, fitted, code)
             some = block if len(which) == len(block) else [block[i] for i in which]
-            rows, coverage = of_language.encode_covered(some, lang=code, n_threads=n_threads)
-            decided[which], empty[which] = rows + bias, coverage.zero_rows
+            rows, coverage = folded.deciding.encode_covered(some, lang=code, n_threads=n_threads)
+            decided[which], empty[which] = rows + folded.bias, coverage.zero_rows
             words.add(code, coverage, some)
         decided[empty] = fitted.prior
         yield decided, empty
 
 
-def _deciding(
-    encoder: PowerMeanEncoder, fitted: Fitted, lang: str
-) -> tuple[PowerMeanEncoder, Floats]:
-    """Return an encoder whose rows are decisions without their bias, and the bias.
+@dataclass(frozen=True)
+class Folded:
+    """What decides in one language.
+
+    Attributes:
+        encoder: The classifier's, whose map is folded in.
+        deciding: An encoder whose rows are decisions without their bias.
+        bias: (n_classes,).
+    """
+
+    encoder: PowerMeanEncoder
+    deciding: PowerMeanEncoder
+    bias: Floats
+
+
+def _folded(encoder: PowerMeanEncoder, fitted: Fitted, lang: str) -> Folded:
+    """Return what decides in a language, made when it is first asked for."""
+    from threadpoolctl import threadpool_limits
+
+    # One at a time: the limit is the whole process's, and two that overlap would not undo it.
+    # With one thread the product has the same bits however many a caller asks for.
+    with _FOLDING:
+        folded = fitted.folded.get(lang)
+        if folded is None or folded.encoder is not encoder:
+            with threadpool_limits(1, user_api="blas"):
+                folded = fitted.folded[lang] = _fold(encoder, fitted, lang)
+    return folded
+
+
+def _fold(encoder: PowerMeanEncoder, fitted: Fitted, lang: str) -> Folded:
+    """Fold the map of a language into the weights.
 
     The weights are its last map, or its only one, if folding the others in is less work.
     """
@@ -65,4 +93,5 @@ def _deciding(
     if encoder.alignment and (encoder.alignment.kept or len(weights) <= encoder.dim):
         weights, maps = encoder.alignment.fold(weights, lang), ()
     last = LanguageMap((*maps, np.ascontiguousarray(weights.T)), "a classifier's weights")
-    return encoder.replace(alignment=Alignment(lang, {lang: last})), linear.bias
+    deciding = encoder.replace(alignment=Alignment(lang, {lang: last}))
+    return Folded(encoder, deciding, linear.bias)

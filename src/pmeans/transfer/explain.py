@@ -37,6 +37,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, did_you_mean
+from pmeans.kernels.splitting import JOINERS, composed
 from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
 from pmeans.types import Array, Floats, Power, Root, TokenBatch
@@ -197,8 +198,8 @@ def check_classifier(weights: Floats, bias: Floats, classes: Sequence[str], dim:
 def token_spans(sentence: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
     """Return where each token of `pmeans.text.tokenize` begins and ends in the sentence.
 
-    Tokens follow each other with nothing but white space between them, and are as long as what
-    they were made from: an apostrophe may be spelled otherwise, but is one character still.
+    Tokens follow each other with nothing but white space between them. A character of a token is
+    one of the sentence, spelled otherwise perhaps, or a letter with the marks that follow it.
     """
     spans = []
     end = 0
@@ -206,7 +207,13 @@ def token_spans(sentence: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
         start = end
         while sentence[start].isspace():
             start += 1
-        end = start + len(token)
+        end = start
+        for character in token:
+            letter = sentence[end]
+            end += 1
+            while letter != character and letter not in JOINERS:
+                letter = composed(letter + sentence[end])
+                end += 1
         spans.append((start, end))
     return spans
 

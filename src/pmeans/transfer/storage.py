@@ -17,9 +17,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
@@ -87,6 +87,7 @@ class Fitted(MappedFields):
         adapted: Mean and deviation of the rows of languages that were adapted.
         calibrated: What decisions in other languages than those of training are changed by.
         chosen: What cross-validation chose.
+        folded: What decides in each language, as `deciding` makes it; neither pickled nor stored.
     """
 
     classes: tuple[Name, ...]
@@ -99,6 +100,10 @@ class Fitted(MappedFields):
     adapted: Mapping[str, Statistics]
     calibrated: Mapping[str, Calibration]
     chosen: Chosen
+    folded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "folded": {}}
 
     def linear_for(self, lang: str) -> Linear:
         """Return the classifier for rows of a language as its encoder gives them."""

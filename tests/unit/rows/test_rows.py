@@ -1,7 +1,9 @@
 """What a row is, in every format, and what is said about one that cannot be read."""
 
+import contextlib
 import io
 import sys
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,7 +11,7 @@ import pytest
 from row_files import texts, write
 
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
-from pmeans.rows import Fields, language_code, open_source
+from pmeans.rows import Fields, formats, language_code, open_source, sources
 from pmeans.rows import lines as lines_module
 from pmeans.rows.fields import Place
 
@@ -67,10 +69,73 @@ def test_after_an_open_quote_reading_goes_on_with_the_next_line(tmp_path):
     assert texts(open_source(path, Fields(on_error="skip"))) == ["fine", None, "more", None, "last"]
 
 
-def test_an_open_quote_is_reported_with_the_line_it_stands_in(tmp_path):
-    path = write(tmp_path / "a.csv", 'text\n"never closed\nmore\n')
-    with pytest.raises(FormatError, match=r"line 3: .* begins 1 lines before"):
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ('"text\nfine\nmore\n', 1),
+        ('text\n"never closed\nmore\n', 2),
+        ('text\nfine\n"never closed', 3),
+        ('id,text\n"1\n2","closed, and ""then""\nnot\n', 3),
+    ],
+)
+def test_an_open_quote_is_reported_with_the_line_that_it_opens_in(tmp_path, content, line):
+    path = write(tmp_path / "a.csv", content)
+    with pytest.raises(FormatError, match=f"line {line}: .* a quote opens here and is not closed"):
         texts(open_source(path))
+
+
+def test_an_open_quote_is_not_read_to_the_end_of_a_long_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "LONGEST_ROW", 100)
+    monkeypatch.setattr(lines_module, "_HEAD", 50)
+    monkeypatch.setattr(lines_module, "_CHUNK", 50)
+    rows = [f"row {i}" for i in range(1000)]
+    path = write(tmp_path / "a.csv", "\n".join(["text", *rows[:10], f'"{rows[10]}', *rows[11:]]))
+    with pytest.raises(FormatError, match=r"line 12: .* not closed within 100 characters"):
+        texts(open_source(path))
+    read = []
+    with open(path, "rb") as file, monkeypatch.context() as patched:
+        stream = SimpleNamespace(read=lambda n: read.append(n) or file.read(n), damage=None)
+        patched.setattr(sources, "opened", lambda path: contextlib.nullcontext(stream))
+        blocks = open_source(path).blocks()
+        with pytest.raises(FormatError, match="line 12"):
+            list(blocks)
+    assert sum(read) < 500  # of 8,000 bytes
+    skipped = texts(open_source(path, Fields(on_error="skip")))
+    assert skipped == [*rows[:10], None, *rows[11:]]
+
+
+def test_a_row_that_begins_lines_before_its_mistake_says_so(tmp_path):
+    path = write(tmp_path / "a.csv", 'text\n"never closed\n"fine"')
+    with pytest.raises(FormatError, match=r"line 3: .* \(the row begins 1 line before\)"):
+        texts(open_source(path))
+
+
+def test_a_header_that_leaves_a_quote_open_is_refused_in_a_long_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines_module, "_CHUNK", 50)
+    monkeypatch.setattr(lines_module, "_HEAD", 50)
+    path = write(tmp_path / "a.csv", '"text\n' + "row\n" * 1000)
+    with pytest.raises(FormatError, match=r"line 1: .* a quote opens here"):
+        texts(open_source(path))
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_the_last_row_may_go_over_lines(tmp_path, end):
+    path = write(tmp_path / "a.csv", f'text\nfine\n"a\nb"{end}')
+    assert texts(open_source(path)) == ["fine", "a\nb"]
+
+
+@pytest.mark.parametrize("chunk", [50, 1 << 20])
+def test_a_row_over_lines_may_be_so_long_and_no_longer(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(formats, "LONGEST_ROW", 100)
+    monkeypatch.setattr(lines_module, "_HEAD", chunk)
+    monkeypatch.setattr(lines_module, "_CHUNK", chunk)
+    rows = [f"{'x' * 48}\n{'y' * n}" for n in (48, 49)]  # with quotes and line ends 100 and 101
+    path = write(tmp_path / "a.csv", f'text\n"{rows[0]}"\nfine\n"{rows[1]}"\n{"z" * 500}\n')
+    with pytest.raises(FormatError, match=r"line 5: .* not closed within 100 characters"):
+        texts(open_source(path))
+    # What follows the first line of the bad row is read as a row, and ends with a stray quote.
+    after = ["fine", None, f'{rows[1].splitlines()[1]}"', "z" * 500]
+    assert texts(open_source(path, Fields(on_error="skip"))) == [rows[0], *after]
 
 
 @pytest.mark.parametrize(
@@ -208,6 +273,7 @@ def test_a_null_in_a_parquet_column_is_named_by_its_row(tmp_path):
     assert texts(open_source(path, Fields(on_error="skip"))) == ["a", None]
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
 def test_bad_bytes_in_a_column_that_is_not_read_do_no_harm(tmp_path):
     path = write(tmp_path / "a.csv", b"text,other\nfine,\xff\n")
     assert texts(open_source(path)) == ["fine"]

@@ -154,6 +154,23 @@ def test_tokens_keep_the_spelling_and_place_they_have_in_the_sentence():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("Cafe\u0301 gut", ["Cafe\u0301", "gut"]),
+        ("u\u0308\u0304 e\u0323\u0302, gut", ["u\u0308\u0304", "e\u0323\u0302", ",", "gut"]),
+        ("e\u0301te\u0301’s gut", ["e\u0301te\u0301", "’s", "gut"]),
+        ("\u0130 Straße ﬁn gut", ["\u0130", "Straße", "ﬁn", "gut"]),
+    ],
+)
+def test_words_written_with_combining_marks_are_cut_from_the_text_as_it_stands(sentence, words):
+    encoder = column({"gut": 1.0}, 1, tokenizer="words")
+    found = explain(encoder, *THREE, sentence, lang="en")
+    assert [sentence[t.start : t.end] for t in found.tokens] == words
+    assert [t.text for t in found.tokens] == words
+    assert found.tokens[-1].known
+
+
 def test_a_sentence_without_words_is_decided_by_the_constant():
     found = explain(column({"a": 2.0}, 1), *THREE, " ", lang="en")
     assert (found.tokens, found.label, found.margin, found.constant) == ((), "none", 1.5, 1.5)

@@ -313,6 +313,7 @@ def test_a_mistake_is_one_line_that_says_what_to_do(run, files, line):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
 def test_excels_csv_is_read_as_it_is(run, files):
     rows = [f'{text};"{label}"' for text, label in zip(*opinions(40, "en"), strict=True)]
     for encoding in ("utf-8-sig", "cp1252", "utf-16"):
@@ -396,3 +397,15 @@ def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
         result = run("fit en.csv --lang en --model enc --out made")
     assert result.exit_code == 0
     assert len(told) == 1  # white space around a label is dropped
+
+
+def test_the_encoding_that_was_guessed_is_said(files):
+    (files / "old.txt").write_bytes("die übel suppe\n".encode("windows-1252"))
+    command = ["-m", "pmeans", "transfer", "predict", "model", "old.txt", "--lang", "German"]
+    done = subprocess.run(
+        [sys.executable, *command], cwd=files, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "übel" in done.stdout
+    assert "warning: old.txt: not UTF-8, and read as windows-1252" in done.stderr
+    assert "name the --encoding." in done.stderr
