@@ -11,7 +11,9 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -176,13 +178,20 @@ def test_openais_client_talks_to_the_server(model, tmp_path):
             short = client.embeddings.create(**asked, dimensions=2)
             assert len(short.data[0].embedding) == 2
             assert [model.id for model in client.models.list()] == [encoder.name]
-            with pytest.raises(openai.UnprocessableEntityError, match="expected at least one text"):
+            assert client.models.retrieve(encoder.name).owned_by == "pmeans"
+            with pytest.raises(openai.NotFoundError) as missing:
+                client.models.retrieve("text-embedding-3-small")
+            assert missing.value.code == "model_not_found"
+            with pytest.raises(openai.BadRequestError, match="at least one text") as wrong:
                 client.embeddings.create(model="toy", input=[])
+            assert (wrong.value.param, wrong.value.code) == ("input", "invalid_value")
+            assert wrong.value.type == "invalid_request_error"
         with (
             openai.OpenAI(base_url=url, api_key="wrong", max_retries=0) as client,
-            pytest.raises(openai.AuthenticationError, match="bearer token"),
+            pytest.raises(openai.AuthenticationError, match="bearer token") as unknown,
         ):
             client.models.list()
+        assert unknown.value.code == "invalid_api_key"
 
 
 def test_langchains_client_of_openai_talks_to_the_server(model):
@@ -223,3 +232,33 @@ def test_hugging_faces_client_of_tei_talks_to_the_server(monkeypatch):
     # rtol: numbers are sent as text, and their sums may be of another order.
     expected = encoder.similarity(rows[0], encoder.encode(DE))[0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_connection_too_many_is_told_so_in_json(model):
+    from uvicorn import Server
+
+    from pmeans.serve import Limits, Settings
+    from pmeans.serve.application import create_app
+    from pmeans.serve.connections import LimitedConfig
+
+    server = Server(
+        LimitedConfig(
+            partial(create_app, Settings(str(model))),
+            factory=True,
+            limits=Limits(),
+            limit_concurrency=1,
+            log_level="critical",
+        )
+    )
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get(listening.getsockname()[1], "/v1/models")
+        assert refused.value.code == 503
+        assert json.load(refused.value)["error"]["type"] == "server_error"
+        assert refused.value.headers["Retry-After"] == "1"
+    finally:
+        server.should_exit = True
+        thread.join(20)

@@ -25,17 +25,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels.machine import available_threads
 from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
-from pmeans.serve.limits import Gate, RefusedError
+from pmeans.serve.limits import Gate
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.openapi import describe
 from pmeans.serve.page_files import page_files
-from pmeans.serve.routes import CONVERT, EMBED, ROUTES, Route
+from pmeans.serve.refusals import RefusedError, error_body, status_at
+from pmeans.serve.routes import CONVERT, EMBED, ROUTES, Route, table_path
 from pmeans.serve.service import Service, Settings
 
 FEW, SHORT = 64, 4000
 """Texts and characters that are worked on at once: for so few, a thread takes longer to ask."""
 
-_TYPES = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
 _WHY = {
     404: "nothing is at this path: /openapi.json describes what there is.",
     405: "this path takes another method, which the header Allow names.",
@@ -82,15 +82,20 @@ class _Application:
         if self.hosts and not self.meant(scope):
             names = b", ".join(sorted(self.hosts)).decode()
             why = f"this server answers requests to {names}: set a token to use other names."
-            await _error(scope["path"], 421, why, {"Connection": "close"})(scope, receive, send)
+            refused = RefusedError(421, why, {"Connection": "close"})
+            await _error(scope["path"], refused)(scope, receive, send)
             return
-        route = scope["type"] == "http" and self.routes.get((scope["method"], scope["path"]))
+        route = scope["type"] == "http" and self.route(scope["method"], scope["path"])
         if not route:
             await self.app(scope, receive, send)
             return
         with ExitStack() as place:
             response = await self.respond(route, Request(scope, receive), place)
             await response(scope, receive, send)
+
+    def route(self, method: str, path: str) -> Route | None:
+        """Return the route of a request, if the table has one."""
+        return self.routes.get((method, path)) or self.routes.get((method, table_path(path)))
 
     def meant(self, scope: Scope) -> bool:
         """Tell whether a request names this server, as far as it names any.
@@ -116,18 +121,23 @@ class _Application:
             if route.texts:
                 _check_framing(request)
                 place.enter_context(self.gate.place())
-            response = await self.answer(route, body, counted)
+            names = route.names(request.scope["path"])
+            response = await self.answer(route, names, body, counted)
         except RefusedError as refused:
-            response = _error(route.path, refused.status, str(refused), refused.headers)
+            response = _error(route.path, refused)
             with contextlib.suppress(ClientDisconnect):
                 await self.limits.drain(body)
         except (InputError, LanguageError) as error:
-            response = _error(route.path, 422, str(error))
+            param = "lang" if isinstance(error, LanguageError) else None
+            response = _error(
+                route.path, RefusedError(422, str(error), param=param, code="invalid_value")
+            )
         except ClientDisconnect:
-            response = _error(route.path, 408, "the client has gone.")
+            response = _error(route.path, RefusedError(408, "the client has gone."))
         except Exception:
             _LOG.exception("error in %s", route.path)
-            response = _error(route.path, 500, "an error of the server, which its log describes.")
+            why = "an error of the server, which its log describes."
+            response = _error(route.path, RefusedError(500, why))
         seconds = time.perf_counter() - begin
         self.metrics.count(route.path, response.status_code, seconds, **counted)
         return response
@@ -142,20 +152,24 @@ class _Application:
             raise RefusedError(401, why, {"WWW-Authenticate": "Bearer"})
 
     async def answer(
-        self, route: Route, stream: AsyncIterator[bytes], counted: dict[str, int]
+        self,
+        route: Route,
+        names: list[str],
+        stream: AsyncIterator[bytes],
+        counted: dict[str, int],
     ) -> Response:
         """Answer what is asked: the texts that count are entered in ``counted``."""
         if not route.texts:
             if route.path == "/metrics":
                 return Response(self.metrics.render(), media_type="text/plain; version=0.0.4")
-            return _json(route.answer(self.service) if route.answer else self.described)
+            return _json(route.answer(self.service, *names) if route.answer else self.described)
         body = await self.limits.read(stream)
         if route is EMBED and body.startswith(FORM):
             route = CONVERT
         given = read_form(body) if route.form else read_json(body)
         fields = read_fields(given, route.fields)
         texts = fields.pop(route.texts)
-        counted.update(characters=self.limits.check(texts), texts=len(texts))
+        counted.update(characters=self.limits.check(texts, route.texts), texts=len(texts))
         work = partial(self.work, route, texts, fields)
         few = len(texts) <= FEW and counted["characters"] <= SHORT
         if few and route.quick and "parts" not in fields:  # which may ask for long rows
@@ -173,7 +187,7 @@ class _Application:
         assert isinstance(error, HTTPException)
         path, why = request.url.path, _WHY.get(error.status_code, error.detail)
         self.metrics.count(path, error.status_code, 0.0)
-        return _error(path, error.status_code, why, dict(error.headers or {}))
+        return _error(path, RefusedError(error.status_code, why, error.headers))
 
 
 class _Answer(Response):
@@ -202,9 +216,7 @@ def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) 
     return _Answer(body, status, headers, media_type="application/json")
 
 
-def _error(path: str, status: int, why: str, headers: dict[str, str] | None = None) -> Response:
-    """Return an error: as OpenAI writes it where its clients ask, else one sentence."""
-    if not path.startswith("/v1/"):
-        return _json({"error": why}, status, headers)
-    kind = _TYPES.get(status, "invalid_request_error")
-    return _json({"error": {"message": why, "type": kind, "code": status}}, status, headers)
+def _error(path: str, refused: RefusedError) -> Response:
+    """Return an error in the shape of the path."""
+    status = status_at(path, refused.status)
+    return _json(error_body(path, refused), status, refused.headers)

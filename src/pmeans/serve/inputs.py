@@ -16,7 +16,7 @@ import orjson
 
 from pmeans.errors import did_you_mean
 from pmeans.kernels import checked_powers
-from pmeans.serve.limits import RefusedError
+from pmeans.serve.refusals import RefusedError
 from pmeans.types import Power, Root
 
 FORM = b"conversion="
@@ -36,13 +36,11 @@ class Field:
         schema: What it may be, for the description.
         read: Returns the checked value; a ValueError says what is expected.
         required: Whether it must be there; if not, it is left out of the arguments.
-        status: Of the answer to a wrong value.
     """
 
     schema: Schema
     read: Callable[[Any], Any]
     required: bool = False
-    status: int = 422
 
 
 def read_json(body: bytes | str) -> Mapping[str, Any]:
@@ -73,16 +71,19 @@ def read_fields(given: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[s
     for name in there:
         if name not in fields:
             near = did_you_mean(name[:40], fields)
-            raise RefusedError(422, f"no field {name[:40]!r}: there are {', '.join(fields)}.{near}")
+            why = f"no field {name[:40]!r}: there are {', '.join(fields)}.{near}"
+            raise RefusedError(422, why, param=name[:40], code="unknown_parameter")
     for name, field in fields.items():
         if field.required and name not in there:
-            raise RefusedError(422, f"the field {name!r} is missing.")
+            why = f"the field {name!r} is missing."
+            raise RefusedError(422, why, param=name, code="missing_required_parameter")
     checked = {}
     for name, value in there.items():
         try:
             checked[name] = fields[name].read(value)
         except ValueError as error:
-            raise RefusedError(fields[name].status, f"{name}: {error}") from None
+            why = f"{name}: {error}"
+            raise RefusedError(422, why, param=name, code="invalid_value") from None
     return checked
 
 
@@ -162,7 +163,7 @@ def _power(value: Any) -> float:
     raise ValueError(f"expected a power, a number or 'inf' or '-inf', got {_shown(value)}.")
 
 
-def choice(*names: str, status: int = 422) -> Field:
+def choice(*names: str) -> Field:
     """Return a field that is one of some words."""
 
     def read(value: Any) -> str:
@@ -170,7 +171,7 @@ def choice(*names: str, status: int = 422) -> Field:
             raise ValueError(f"expected {' or '.join(map(repr, names))}, got {_shown(value)}.")
         return str(value)
 
-    return Field({"type": "string", "enum": [*names]}, read, status=status)
+    return Field({"type": "string", "enum": [*names]}, read)
 
 
 def number(least: int, most: int | None = None) -> Field:

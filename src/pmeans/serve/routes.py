@@ -19,10 +19,10 @@ class Route:
     """A path, and what is answered there.
 
     Attributes:
-        path: Of the request.
+        path: Of the request. It may end with a name in braces, which stands for any.
         summary: What it does, in a sentence.
-        answer: Of texts and checked fields if there is a body, else of the service alone; None
-            if the application answers itself.
+        answer: Of texts and checked fields if there is a body, else of the service alone, or of
+            the name that the path ends with; None if the application answers itself.
         returns: Schema of the answer.
         texts: The field that has the texts; empty if the request has no body.
         fields: All fields of the body.
@@ -45,6 +45,20 @@ class Route:
     def method(self) -> str:
         """POST if there is a body, else GET."""
         return "POST" if self.texts else "GET"
+
+    @property
+    def stem(self) -> str:
+        """The path up to the name in braces."""
+        return self.path.partition("{")[0]
+
+    @property
+    def parameter(self) -> str:
+        """The name in braces, or nothing."""
+        return self.path.partition("{")[2].removesuffix("}")
+
+    def names(self, path: str) -> list[str]:
+        """Return the name that a request's path ends with, if this route has one."""
+        return [path.removeprefix(self.stem)] if self.parameter else []
 
 
 def _list(items: Schema) -> Schema:
@@ -90,6 +104,12 @@ EMBED = Route(
     },
     quick=True,
 )
+MODEL = Route(
+    "/v1/models/{model}",
+    "Describe the model, by its name.",
+    Service.model,
+    _object("id", "object", "created", "owned_by"),
+)
 ROUTES = (
     Route(
         "/v1/embeddings",
@@ -101,13 +121,14 @@ ROUTES = (
             "input": inputs.TEXTS,
             "lang": inputs.LANG,
             "dimensions": _DIMENSIONS,
-            "encoding_format": inputs.choice("float", "base64", status=400),
+            "encoding_format": inputs.choice("float", "base64"),
             "model": inputs.WORD,
             "user": inputs.WORD,
         },
         quick=True,
     ),
     Route("/v1/models", "List the model.", Service.models, _object("object", "data")),
+    MODEL,
     EMBED,
     CONVERT,
     Route(
@@ -169,3 +190,9 @@ ROUTES = (
     Route("/metrics", "Count requests, in Prometheus's format.", None, _TEXT),
     Route("/openapi.json", "Describe all of this.", None, _object("openapi", "paths")),
 )
+
+
+def table_path(path: str) -> str:
+    """Return the path of the table that the path of a request belongs to, or else the path."""
+    named = path.startswith(MODEL.stem) and path != MODEL.stem
+    return MODEL.path if named else path

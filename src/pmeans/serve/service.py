@@ -27,7 +27,8 @@ from pmeans.rows.codes import language_code
 from pmeans.search import Index, open_index, top_k
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.serve.chosen import chosen
-from pmeans.serve.limits import Limits, RefusedError
+from pmeans.serve.limits import Limits
+from pmeans.serve.refusals import RefusedError
 from pmeans.transfer import TransferClassifier
 from pmeans.types import Floats, Power
 
@@ -239,8 +240,15 @@ class Service:
 
     def models(self) -> dict[str, Any]:
         """List the one model, as OpenAI does."""
-        entry = {"id": self.encoder.name, "object": "model", "created": self.since}
-        return {"object": "list", "data": [{**entry, "owned_by": "pmeans"}]}
+        return {"object": "list", "data": [self.model(self.encoder.name)]}
+
+    def model(self, name: str) -> dict[str, Any]:
+        """Describe the one model by its name, as OpenAI does."""
+        own = self.encoder.name
+        if name != own:
+            why = f"no model {name[:40]!r}: this server has {own!r}."
+            raise RefusedError(404, why, param="model", code="model_not_found")
+        return {"id": own, "object": "model", "created": self.since, "owned_by": "pmeans"}
 
     def info(self) -> dict[str, Any]:
         """Say what is served, and the limits."""
