@@ -234,6 +234,39 @@ def test_hugging_faces_client_of_tei_talks_to_the_server(monkeypatch):
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("path", ["/predict", ""])
+def test_hugging_faces_client_labels_texts(monkeypatch, tmp_path, path):
+    hub = library("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    labels = ["home", "politics", "home", "food"]
+    classifier = pmeans.TransferClassifier().fit(EN * 2, labels * 2, lang="en")
+    classifier.save(tmp_path / "topics")
+    expected = dict(zip(classifier.classes_, classifier.predict_proba(DE[1]), strict=True))
+    with serving("default", "--classifier", str(tmp_path / "topics")) as (_, port):
+        client = hub.InferenceClient(f"http://127.0.0.1:{port}{path}")
+        classes = client.text_classification(DE[1])
+        (best,) = client.text_classification(DE[1], top_k=1)
+        similar = hub.InferenceClient(f"http://127.0.0.1:{port}/similarity")
+        assert len(similar.sentence_similarity(EN[0], other_sentences=DE)) == 4
+    assert [each.label for each in classes] == sorted(expected, key=lambda k: -expected[k])
+    # rel: numbers are sent as text, and one text is computed by another order of sums than many.
+    assert [each.score for each in classes] == pytest.approx(
+        sorted(expected.values())[::-1], rel=1e-5
+    )
+    assert best == classes[0]
+
+
+def test_hugging_faces_client_embeds_at_teis_default_path(monkeypatch):
+    hub = library("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    expected = pmeans.load().encode(EN, normalize_embeddings=True)
+    with serving("default") as (_, port):
+        client = hub.InferenceClient(f"http://127.0.0.1:{port}")
+        np.testing.assert_array_equal(client.feature_extraction(EN), expected)
+        with pytest.raises(hub.errors.HfHubHTTPError, match="422"):
+            client.feature_extraction(EN, prompt_name="query")
+
+
 def test_a_connection_too_many_is_told_so_in_json(model):
     from uvicorn import Server
 

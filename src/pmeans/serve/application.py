@@ -28,9 +28,9 @@ from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
 from pmeans.serve.limits import Gate
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.openapi import describe
-from pmeans.serve.page_files import page_files
+from pmeans.serve.page_files import PageFile, page_files
 from pmeans.serve.refusals import RefusedError, error_body, status_at
-from pmeans.serve.routes import CONVERT, EMBED, ROUTES, Route, table_path
+from pmeans.serve.routes import CONVERT, EMBED, Route, served_routes, table_path
 from pmeans.serve.service import Service, Settings
 
 FEW, SHORT = 64, 4000
@@ -45,7 +45,7 @@ _LOG = logging.getLogger("pmeans.serve")
 
 def counters() -> Metrics:
     """Return the counters of all routes."""
-    return Metrics([route.path for route in ROUTES])
+    return Metrics([route.path for route in served_routes(classifier=False)])
 
 
 def create_app(settings: Settings, metrics: Metrics | None = None) -> ASGIApp:
@@ -63,19 +63,25 @@ class _Application:
         self.hosts = {name.encode() for name in service.settings.hosts}
         self.gate = Gate(self.limits.requests)
         self.threads = ThreadPoolExecutor(available_threads(), "pmeans")
-        self.described = describe(ROUTES, token is not None)
+        routes = served_routes(service.settings.classifier is not None)
+        self.described = describe(routes, token is not None)
+
+        def methods(file: PageFile) -> list[str]:
+            """Return those of a page's path; TEI's default path is the page's as well."""
+            return ["GET", *(route.method for route in routes if route.path == file.path)]
+
         self.app = Starlette(
             routes=[
+                *(Path(file.path, file.respond, methods=methods(file)) for file in page_files()),
                 # Of these it answers other methods alone.
-                *(Path(route.path, self, methods=[route.method]) for route in ROUTES),
-                *(Path(file.path, file.respond) for file in page_files()),
+                *(Path(route.path, self, methods=[route.method]) for route in routes),
             ],
             exception_handlers={HTTPException: self.unknown},
             lifespan=self.lifespan,
         )
         self.app.router.redirect_slashes = False
-        self.routes = {(route.method, route.path): route for route in ROUTES}
-        self.routes |= {("HEAD", route.path): route for route in ROUTES if not route.texts}
+        self.routes = {(route.method, route.path): route for route in routes}
+        self.routes |= {("HEAD", route.path): route for route in routes if not route.texts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have Starlette answer it."""
@@ -168,7 +174,7 @@ class _Application:
             route = CONVERT
         given = read_form(body) if route.form else read_json(body)
         fields = read_fields(given, route.fields)
-        texts = fields.pop(route.texts)
+        texts = route.take_texts(fields)
         counted.update(characters=self.limits.check(texts, route.texts), texts=len(texts))
         work = partial(self.work, route, texts, fields)
         few = len(texts) <= FEW and counted["characters"] <= SHORT

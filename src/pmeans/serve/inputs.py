@@ -103,6 +103,28 @@ def _texts(value: Any) -> list[str]:
     return texts
 
 
+class OneText(list[str]):
+    """A single text that was sent by itself, not as a list of one."""
+
+
+def _predicted(value: Any) -> list[str]:
+    how = "expected a text, or a list with a list of one text for each"
+    match value:
+        case str() | [str()]:
+            return OneText(_texts(value))
+        case [str(), *_]:
+            raise ValueError(f"{how}: pairs of texts have no label together.")
+        case [list(), *_] if all(isinstance(each, list) and len(each) == 1 for each in value):
+            return _texts([each[0] for each in value])
+    raise ValueError(f"{how}, got {_kind(value)}.")
+
+
+def _text_list(value: Any) -> list[str]:
+    if isinstance(value, str):
+        raise ValueError("expected a list of texts, got a string.")
+    return _texts(value)
+
+
 def _compared(value: Any) -> list[str]:
     names = ("source_sentence", "sentences")
     if not isinstance(value, dict) or set(value) != set(names):
@@ -188,9 +210,34 @@ def number(least: int, most: int | None = None) -> Field:
     return Field({"type": "integer", **bounds}, read)
 
 
+def record(**fields: Field) -> Field:
+    """Return a field that is an object with some fields of its own, each of which may be absent."""
+    schema = {
+        "type": "object",
+        "properties": {name: field.schema for name, field in fields.items()},
+        "additionalProperties": False,
+    }
+
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValueError(f"expected an object, got {_kind(value)}.")
+        try:
+            return read_fields(value, fields)
+        except RefusedError as error:
+            raise ValueError(str(error)) from None
+
+    return Field(schema, read)
+
+
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected true or false, got {_shown(value)}.")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, got {_kind(value)}.")
     return value
 
 
@@ -224,6 +271,19 @@ TEXTS = Field({"oneOf": [_STRING, _LIST]}, _texts, required=True)
 LANG = Field({"oneOf": [_CODE, {"type": "array", "items": _CODE}]}, _lang)
 BOOLEAN = Field({"type": "boolean"}, _boolean)
 WORD = Field({"type": "string", "maxLength": 1000}, _word)
+TEXT = Field(_STRING, _string, required=True)
+TEXT_LIST = Field(_LIST, _text_list, required=True)
+PREDICTED = Field(
+    {
+        "oneOf": [
+            _STRING,
+            {**_LIST, "maxItems": 1},
+            {"type": "array", "items": {**_LIST, "maxItems": 1}, "minItems": 1},
+        ]
+    },
+    _predicted,
+    required=True,
+)
 IGNORED = Field({"type": "object"}, _anything)
 COMPARED = Field(
     {

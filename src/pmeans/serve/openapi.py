@@ -44,6 +44,13 @@ def describe(routes: Iterable[Route], with_token: bool) -> dict[str, Any]:
         "info": {"title": "pmeans", "version": __version__},
         "paths": {route.path: {route.method.lower(): _operation(route)} for route in routes},
     }
+    page = {"description": "OK", "content": {"text/html": {"schema": _TEXT}}}
+    document["paths"]["/"]["get"] = {
+        "summary": "Show a page to try all of this on.",
+        "operationId": "page",
+        "responses": {"200": page},
+        "security": [],
+    }
     if with_token:
         scheme = {"type": "http", "scheme": "bearer"}
         document["components"] = {"securitySchemes": {"token": scheme}}
@@ -63,7 +70,7 @@ def _operation(route: Route) -> dict[str, Any]:
     answer = {"description": "OK", "content": content}
     operation: dict[str, Any] = {
         "summary": route.summary,
-        "operationId": re.sub(r"\W+", "_", route.path).strip("_"),
+        "operationId": re.sub(r"\W+", "_", route.path).strip("_") or "default",
         "responses": {"200": answer}
         | {
             str(status_at(route.path, status)): {"description": why, "content": error}

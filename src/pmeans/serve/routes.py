@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pmeans.serve import inputs
+from pmeans.serve import inputs, tei
 from pmeans.serve.inputs import Field, Schema
 from pmeans.serve.service import Service
 
@@ -29,6 +30,7 @@ class Route:
         form: Whether the body is the authors' form, and the answer plain text.
         open: Whether it is answered without a token.
         quick: Whether a few texts take less than a millisecond or two.
+        query: A field with one more text, which goes before the others.
     """
 
     path: str
@@ -40,6 +42,7 @@ class Route:
     form: bool = False
     open: bool = False
     quick: bool = False
+    query: str = ""
 
     @property
     def method(self) -> str:
@@ -55,6 +58,11 @@ class Route:
     def parameter(self) -> str:
         """The name in braces, or nothing."""
         return self.path.partition("{")[2].removesuffix("}")
+
+    def take_texts(self, fields: dict[str, Any]) -> list[str]:
+        """Take the texts out of checked fields."""
+        texts: list[str] = fields.pop(self.texts)
+        return [fields.pop(self.query), *texts] if self.query else texts
 
     def names(self, path: str) -> list[str]:
         """Return the name that a request's path ends with, if this route has one."""
@@ -73,11 +81,15 @@ _NUMBERS = _list({"type": "number"})
 _TEXT: Schema = {"type": "string"}
 _DIMENSIONS = inputs.number(1)
 _OF_TEXTS = {"inputs": inputs.TEXTS, "lang": inputs.LANG}
+_IDLE = {"truncate": inputs.BOOLEAN, "truncation_direction": inputs.WORD}
+_TOP_K = inputs.number(1)
 _CONVERSION = {
     "sentences": inputs.TEXTS,
     "embedding_types": inputs.TYPES,
     "lang": inputs.LANG,
 }
+
+_SCORED = _object(label=_TEXT, score={"type": "number"})
 
 CONVERT = Route(
     "/convert",
@@ -98,9 +110,26 @@ EMBED = Route(
         **_OF_TEXTS,
         "dimensions": _DIMENSIONS,
         "normalize": inputs.BOOLEAN,
-        "truncate": inputs.BOOLEAN,
-        "truncation_direction": inputs.WORD,
+        **_IDLE,
+        "prompt_name": inputs.WORD,
         "parts": inputs.PARTS,
+    },
+    quick=True,
+)
+PREDICT = Route(
+    "/predict",
+    "Label texts, as text-embeddings-inference does.",
+    tei.predict,
+    {"type": "array", "items": {"oneOf": [_SCORED, _list(_SCORED)]}},
+    "inputs",
+    {
+        "inputs": inputs.PREDICTED,
+        "lang": inputs.LANG,
+        "raw_scores": inputs.BOOLEAN,
+        **_IDLE,
+        "parameters": inputs.record(
+            top_k=_TOP_K, function_to_apply=inputs.choice("softmax", "sigmoid", "none")
+        ),
     },
     quick=True,
 )
@@ -141,6 +170,23 @@ ROUTES = (
         quick=True,
     ),
     Route(
+        "/rerank",
+        "Order texts by their cosine with a query, as text-embeddings-inference does.",
+        tei.rerank,
+        _list(_object(index={"type": "integer"}, score={"type": "number"})),
+        "texts",
+        {
+            "query": inputs.TEXT,
+            "texts": inputs.TEXT_LIST,
+            "lang": inputs.LANG,
+            "raw_scores": inputs.BOOLEAN,
+            "return_text": inputs.BOOLEAN,
+            **_IDLE,
+        },
+        quick=True,
+        query="query",
+    ),
+    Route(
         "/detect",
         "Say which language texts are taken for.",
         Service.detect,
@@ -153,11 +199,12 @@ ROUTES = (
         "/classify",
         "Label texts.",
         Service.classify,
-        _list(_object("label", "probability", "note")),
+        _list(_object("label", "probability", "note", "language")),
         "inputs",
-        _OF_TEXTS,
+        {**_OF_TEXTS, "top_k": _TOP_K},
         quick=True,
     ),
+    PREDICT,
     Route(
         "/explain",
         "Say which words decided about a label.",
@@ -190,6 +237,11 @@ ROUTES = (
     Route("/metrics", "Count requests, in Prometheus's format.", None, _TEXT),
     Route("/openapi.json", "Describe all of this.", None, _object("openapi", "paths")),
 )
+
+
+def served_routes(classifier: bool) -> tuple[Route, ...]:
+    """Return the table with TEI's default path: it labels if there is a classifier, or embeds."""
+    return (*ROUTES, dataclasses.replace(PREDICT if classifier else EMBED, path="/"))
 
 
 def table_path(path: str) -> str:

@@ -19,17 +19,21 @@ import orjson
 
 from pmeans import models
 from pmeans._version import __version__
+from pmeans.apply.jobs import label_block
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.identifier import AUTO
+from pmeans.kernels.machine import available_threads
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
+from pmeans.rows.fields import Block, Place
 from pmeans.search import Index, open_index, top_k
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.serve.chosen import chosen
 from pmeans.serve.limits import Limits
 from pmeans.serve.refusals import RefusedError
-from pmeans.transfer import TransferClassifier
+from pmeans.transfer import TransferClassifier, WordCount
+from pmeans.transfer.linear import probabilities
 from pmeans.types import Floats, Power
 
 EXPLAINED = 10_000
@@ -144,6 +148,7 @@ class Service:
         normalize: bool = True,
         truncate: bool = False,
         truncation_direction: str | None = None,
+        prompt_name: str | None = None,
         parts: list[tuple[str, tuple[Power, ...]]] | None = None,
     ) -> Floats:
         """Return a row per text, (n, dimensions). No text is ever cut, ``truncate`` or not."""
@@ -152,6 +157,7 @@ class Service:
             encoder = chosen(models.power_means(encoder, "a choice of parts"), parts)
         rows = encoder.encode(
             texts,
+            prompt_name,
             lang=self._codes(encoder, lang),
             truncate_dim=dimensions,
             normalize_embeddings=normalize,
@@ -168,18 +174,42 @@ class Service:
         """Return the language that each text is taken for, and how likely it is."""
         return [found._asdict() for found in self.encoder.detect(texts)]
 
-    def classify(self, texts: list[str], lang: Lang = None) -> list[dict[str, Any]]:
-        """Return the label of each text with its probability, and why it may be none."""
+    def classify(
+        self, texts: list[str], lang: Lang = None, top_k: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return label, probability and language of each text, and a note where one is doubtful.
+
+        With ``top_k``, so many classes have their probabilities as well, the likeliest first.
+        """
         classifier = self.classifier
-        found = classifier.classify(texts, lang=self._codes(classifier.encoder_, lang))
-        answers = zip(found.labels, found.probabilities, found.empty.tolist(), strict=True)
+        codes = self._codes(classifier.encoder_, lang)
+        one, each = (None, codes) if isinstance(codes, list) else (codes or classifier.lang, None)
+        block = Block([*texts], None if each is None else [*each], None, (), (), (), Place())
+        done = label_block(classifier, block, one, WordCount(), n_threads=1)
+        columns = (done.found.labels, done.found.probabilities, done.notes, done.languages)
+        names = ("label", "probability", "note", "language")
+        answers = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        if top_k is not None:
+            decisions = self.decisions(texts, lang)
+            p = probabilities(decisions, classifier.multi_label)
+            for answer, best in zip(answers, self.ranked_classes(p, top_k), strict=True):
+                answer["classes"] = [{"label": label, "probability": p} for label, p in best]
+        return answers
+
+    def decisions(self, texts: list[str], lang: Lang = None) -> Floats:
+        """Return how much speaks for each class, (n, n_classes)."""
+        classifier = self.classifier
+        codes = self._codes(classifier.encoder_, lang)
+        return classifier.class_decisions(texts, lang=codes, n_threads=1)
+
+    def ranked_classes(self, scores: Floats, top_k: int | None) -> list[list[tuple[Any, float]]]:
+        """Return classes with their scores, (n, n_classes), the best first; all if k is None."""
+        classes = self.classifier.fitted.classes
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :top_k]
+        best = np.take_along_axis(scores, order, axis=1)
         return [
-            {
-                "label": label,
-                "probability": p,
-                "note": "no known word" if empty else "unsure" if label is None else "",
-            }
-            for label, p, empty in answers
+            [(classes[k], score) for k, score in zip(*row, strict=True)]
+            for row in zip(order.tolist(), best.tolist(), strict=True)
         ]
 
     def explain(
@@ -276,6 +306,31 @@ class Service:
             "index": index and {"rows": index.rows.shape[0], "texts": bool(self._texts)},
             "limits": dataclasses.asdict(self.settings.limits) | {"explained": EXPLAINED},
             "version": __version__,
+            **self._as_tei(),
+        }
+
+    def _as_tei(self) -> dict[str, Any]:
+        """Return what text-embeddings-inference's clients read of /info."""
+        limits = self.settings.limits
+        kinds: dict[str, Any] = {"embedding": {"pooling": "power means"}}
+        if self._classifier:
+            labels = list(map(str, self._classifier.fitted.classes))
+            kinds["classifier"] = {
+                "id2label": {str(i): label for i, label in enumerate(labels)},
+                "label2id": {label: i for i, label in enumerate(labels)},
+            }
+        return {
+            "model_id": self.encoder.name,
+            "model_sha": None,
+            "model_dtype": "float32",
+            "model_type": kinds,
+            "max_concurrent_requests": limits.requests,
+            "max_input_length": limits.characters,  # a word has at least one
+            "max_batch_tokens": limits.characters,
+            "max_batch_requests": limits.requests,
+            "max_client_batch_size": limits.texts,
+            "auto_truncate": False,
+            "tokenization_workers": available_threads(),
         }
 
     @staticmethod

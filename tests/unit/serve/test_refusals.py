@@ -17,6 +17,9 @@ SHAPES = {
     "/detect": lambda texts: {"inputs": texts},
     "/explain": lambda texts: {"inputs": texts},
     "/search": lambda texts: {"inputs": texts},
+    "/predict": lambda texts: {"inputs": [[text] for text in texts]},
+    "/": lambda texts: {"inputs": [[text] for text in texts]},
+    "/rerank": lambda texts: {"query": texts[0], "texts": texts[1:] or ["a"]},
     "/similarity": lambda texts: {
         "inputs": {"source_sentence": texts[0], "sentences": texts[1:] or ["a"]}
     },
@@ -200,12 +203,13 @@ JSON = st.recursive(
 )
 NAMES = st.sampled_from(
     ["input", "inputs", "lang", "dimensions", "encoding_format", "model", "k", "label", "parts",
-     "normalize", "truncate", "source_sentence", "sentences", "embedding_types", "parameters"]
+     "normalize", "truncate", "source_sentence", "sentences", "embedding_types", "parameters",
+     "query", "texts", "top_k", "raw_scores", "return_text", "prompt_name"]
 )  # fmt: skip
 LIKELY = st.sampled_from(
     ["dog", "gut \0 dog", ["dog", "hund"], "en", ["en", "de"], 1, 3, 10**20, True, "float", "pos",
      {"source_sentence": "dog", "sentences": ["soup"]}, [["words", ["mean", "min"]]],
-     [["words", [1, "inf"]]]]
+     [["words", [1, "inf"]]], [["dog"], ["soup"]], {"top_k": 1}]
 )  # fmt: skip
 BODIES = st.one_of(
     st.binary(max_size=200),
