@@ -1,6 +1,7 @@
 """``pmeans serve`` as a process of its own, and raw connections to it."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -10,11 +11,13 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def serving(model, *options):
+def serving(model, *options, stdout=None, environment=None):
     """Give the process of a server and its port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pmeans", "serve", str(model), "--port", "0", *options],
+        stdout=stdout,
         stderr=subprocess.PIPE,
+        env=None if environment is None else os.environ | environment,
         text=True,
     )
     with process:

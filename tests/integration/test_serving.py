@@ -271,14 +271,16 @@ def test_a_connection_too_many_is_told_so_in_json(model):
     from uvicorn import Server
 
     from pmeans.serve import Limits, Settings
-    from pmeans.serve.application import create_app
+    from pmeans.serve.application import counters, create_app
     from pmeans.serve.connections import LimitedConfig
 
+    metrics = counters()
     server = Server(
         LimitedConfig(
-            partial(create_app, Settings(str(model))),
+            partial(create_app, Settings(str(model)), metrics),
             factory=True,
             limits=Limits(),
+            metrics=metrics,
             limit_concurrency=1,
             log_level="critical",
         )

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import re
-import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -24,17 +22,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels.machine import available_threads
+from pmeans.serve.access_log import AccessLog
+from pmeans.serve.cors import Cors
 from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
 from pmeans.serve.limits import Gate
 from pmeans.serve.metrics import Metrics
+from pmeans.serve.observed import Observed
 from pmeans.serve.openapi import describe
 from pmeans.serve.page_files import PageFile, page_files
 from pmeans.serve.refusals import RefusedError, error_body, status_at
 from pmeans.serve.routes import CONVERT, EMBED, Route, served_routes, table_path
 from pmeans.serve.service import Service, Settings
+from pmeans.serve.tokens import Tokens
 
 FEW, SHORT = 64, 4000
 """Texts and characters that are worked on at once: for so few, a thread takes longer to ask."""
+
+PROMETHEUS = "text/plain; version=0.0.4"
+"""The type of the metrics."""
 
 _WHY = {
     404: "nothing is at this path: /openapi.json describes what there is.",
@@ -43,14 +48,18 @@ _WHY = {
 _LOG = logging.getLogger("pmeans.serve")
 
 
-def counters() -> Metrics:
-    """Return the counters of all routes."""
-    return Metrics([route.path for route in served_routes(classifier=False)])
+def counters(workers: int = 1) -> Metrics:
+    """Return the counters of all routes, for so many processes."""
+    return Metrics([route.path for route in served_routes(classifier=False)], workers)
 
 
 def create_app(settings: Settings, metrics: Metrics | None = None) -> ASGIApp:
     """Open what is to be served, and return the application; workers share their metrics."""
-    return _Application(Service(settings), metrics or counters())
+    metrics = metrics or counters()
+    metrics.start()
+    app = _Application(Service(settings), metrics)
+    log = None if settings.access_log == "off" else AccessLog(settings.access_log)
+    return Observed(app, metrics, Cors(settings.cors_origins), log)
 
 
 class _Application:
@@ -58,13 +67,13 @@ class _Application:
 
     def __init__(self, service: Service, metrics: Metrics) -> None:
         self.service, self.metrics = service, metrics
-        self.limits, token = service.settings.limits, service.settings.token
-        self.token = None if token is None else b"Bearer " + token.encode()
+        self.limits, tokens = service.settings.limits, service.settings.token_file
+        self.tokens = None if tokens is None else Tokens(tokens)
         self.hosts = {name.encode() for name in service.settings.hosts}
         self.gate = Gate(self.limits.requests)
         self.threads = ThreadPoolExecutor(available_threads(), "pmeans")
         routes = served_routes(service.settings.classifier is not None)
-        self.described = describe(routes, token is not None)
+        self.described = describe(routes, self.tokens is not None)
 
         def methods(file: PageFile) -> list[str]:
             """Return those of a page's path; TEI's default path is the page's as well."""
@@ -118,9 +127,8 @@ class _Application:
         self.threads.shutdown()
 
     async def respond(self, route: Route, request: Request, place: ExitStack) -> Response:
-        """Answer a request, whatever happens, and count it: until it is sent it has a place."""
-        begin = time.perf_counter()
-        counted: dict[str, int] = {}
+        """Answer a request, whatever happens: until it is sent it has a place."""
+        counted: dict[str, int] = request.scope["counted"]
         body = request.stream()
         try:
             self.check_token(route, request)
@@ -141,19 +149,16 @@ class _Application:
         except ClientDisconnect:
             response = _error(route.path, RefusedError(408, "the client has gone."))
         except Exception:
-            _LOG.exception("error in %s", route.path)
+            _LOG.exception("error in %s, request %s", route.path, request.scope["request_id"])
             why = "an error of the server, which its log describes."
             response = _error(route.path, RefusedError(500, why))
-        seconds = time.perf_counter() - begin
-        self.metrics.count(route.path, response.status_code, seconds, **counted)
         return response
 
     def check_token(self, route: Route, request: Request) -> None:
-        """Refuse a request without the right token, in the same time wherever it differs."""
-        if self.token is None or route.open:
+        """Refuse a request without one of the tokens."""
+        if self.tokens is None or route.open:
             return
-        given = request.headers.get("authorization", "").encode("latin-1")
-        if not hmac.compare_digest(given, self.token):
+        if not self.tokens.admit(request.headers.get("authorization", "").encode("latin-1")):
             why = "the bearer token is missing or wrong: send 'Authorization: Bearer TOKEN'."
             raise RefusedError(401, why, {"WWW-Authenticate": "Bearer"})
 
@@ -167,7 +172,7 @@ class _Application:
         """Answer what is asked: the texts that count are entered in ``counted``."""
         if not route.texts:
             if route.path == "/metrics":
-                return Response(self.metrics.render(), media_type="text/plain; version=0.0.4")
+                return Response(self.metrics.render(self.service.build()), media_type=PROMETHEUS)
             return _json(route.answer(self.service, *names) if route.answer else self.described)
         body = await self.limits.read(stream)
         if route is EMBED and body.startswith(FORM):
@@ -192,7 +197,6 @@ class _Application:
         """Answer a request to a path or by a method that there is not."""
         assert isinstance(error, HTTPException)
         path, why = request.url.path, _WHY.get(error.status_code, error.detail)
-        self.metrics.count(path, error.status_code, 0.0)
         return _error(path, RefusedError(error.status_code, why, error.headers))
 
 

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from pmeans.serve.limits import DRAINED, Limits
+from pmeans.serve.metrics import Metrics
 from pmeans.serve.refusals import RefusedError, closing_answer, error_body
 
 HEAD = 65_536
@@ -36,11 +37,11 @@ async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class LimitedConfig(Config):
-    """uvicorn's configuration with our limits, for its connections to see."""
+    """uvicorn's configuration with our limits and counters, for its connections to see."""
 
-    def __init__(self, app: Any, *, limits: Limits, **kwargs: Any) -> None:
+    def __init__(self, app: Any, *, limits: Limits, metrics: Metrics, **kwargs: Any) -> None:
         super().__init__(app, http=LimitedConnection, **kwargs)
-        self.limits = limits
+        self.limits, self.metrics = limits, metrics
 
 
 class LimitedConnection(HttpToolsProtocol):
@@ -54,6 +55,7 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to wait for a request."""
         super().connection_made(transport)
+        self.config.metrics.connected(1)
         # Or the end of each answer would wait for the client to confirm its beginning: 40 ms.
         connected = transport.get_extra_info("socket")
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -63,6 +65,7 @@ class LimitedConnection(HttpToolsProtocol):
         """Wait no longer."""
         self._expected()
         self._taken()
+        self.config.metrics.connected(-1)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

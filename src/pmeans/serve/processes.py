@@ -17,8 +17,10 @@ from pmeans.errors import InputError
 from pmeans.identifier import DoubtfulLanguageWarning
 from pmeans.serve.application import counters, create_app
 from pmeans.serve.connections import LimitedConfig
+from pmeans.serve.cors import Cors
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.service import Service, Settings
+from pmeans.serve.tokens import Tokens
 
 
 def serve(
@@ -39,11 +41,16 @@ def serve(
     """
     limits = settings.limits
     Service(settings)  # the workers open it each for itself; here, it tells what is wrong
+    if settings.token_file is not None:
+        Tokens(settings.token_file)
+    Cors(settings.cors_origins)
+    metrics = counters(workers)
     config = LimitedConfig(
-        partial(_app, settings, counters()),
+        partial(_app, settings, metrics),
         factory=True,
         workers=workers,
         limits=limits,
+        metrics=metrics,
         limit_concurrency=limits.connections,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
         timeout_worker_healthcheck=30,

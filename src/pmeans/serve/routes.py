@@ -231,8 +231,8 @@ ROUTES = (
     Route(
         "/info",
         "Say what is served, and the limits.",
-        Service.info,
-        _object("model", "dimensions", "languages", "limits"),
+        tei.info,
+        _object("model", "dimensions", "languages", "limits", "model_id", "model_type"),
     ),
     Route("/metrics", "Count requests, in Prometheus's format.", None, _TEXT),
     Route("/openapi.json", "Describe all of this.", None, _object("openapi", "paths")),

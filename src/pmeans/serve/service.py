@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
+import platform
 import re
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import orjson
@@ -23,7 +24,6 @@ from pmeans.apply.jobs import label_block
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.identifier import AUTO
-from pmeans.kernels.machine import available_threads
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
 from pmeans.rows.fields import Block, Place
@@ -52,9 +52,12 @@ class Settings:
         index: Rows to search in, as of `pmeans.search.open_index`, made with the model.
         texts: The file that was embedded, which has the texts of these rows.
         text: The column with the texts.
-        token: What clients must send as a bearer token; None lets everybody in.
+        token_file: Has the bearer tokens of which clients must send one, as of `serve.tokens`; None
+            lets everybody in.
         limits: How much a request may ask for.
         hosts: Names of this server that a request may ask for; none are any.
+        access_log: How answered requests are written to standard output, if they are.
+        cors_origins: Of the pages of other sites that may ask this server; ``*`` is any.
     """
 
     model: str | None = None
@@ -62,9 +65,11 @@ class Settings:
     index: str | None = None
     texts: str | None = None
     text: str | None = None
-    token: str | None = None
+    token_file: str | None = None
     limits: Limits = field(default_factory=Limits)
     hosts: tuple[str, ...] = ()
+    access_log: Literal["off", "plain", "json"] = "off"
+    cors_origins: tuple[str, ...] = ()
 
 
 class Service:
@@ -280,6 +285,15 @@ class Service:
             raise RefusedError(404, why, param="model", code="model_not_found")
         return {"id": own, "object": "model", "created": self.since, "owned_by": "pmeans"}
 
+    def build(self) -> dict[str, str]:
+        """Return what is served, and by which version, for people who watch it."""
+        return {
+            "version": __version__,
+            "model": self.encoder.name,
+            "dimensions": str(self.encoder.dim),
+            "python": platform.python_version(),
+        }
+
     def info(self) -> dict[str, Any]:
         """Say what is served, and the limits."""
         classifier, index = self._classifier, self._index
@@ -306,31 +320,6 @@ class Service:
             "index": index and {"rows": index.rows.shape[0], "texts": bool(self._texts)},
             "limits": dataclasses.asdict(self.settings.limits) | {"explained": EXPLAINED},
             "version": __version__,
-            **self._as_tei(),
-        }
-
-    def _as_tei(self) -> dict[str, Any]:
-        """Return what text-embeddings-inference's clients read of /info."""
-        limits = self.settings.limits
-        kinds: dict[str, Any] = {"embedding": {"pooling": "power means"}}
-        if self._classifier:
-            labels = list(map(str, self._classifier.fitted.classes))
-            kinds["classifier"] = {
-                "id2label": {str(i): label for i, label in enumerate(labels)},
-                "label2id": {label: i for i, label in enumerate(labels)},
-            }
-        return {
-            "model_id": self.encoder.name,
-            "model_sha": None,
-            "model_dtype": "float32",
-            "model_type": kinds,
-            "max_concurrent_requests": limits.requests,
-            "max_input_length": limits.characters,  # a word has at least one
-            "max_batch_tokens": limits.characters,
-            "max_batch_requests": limits.requests,
-            "max_client_batch_size": limits.texts,
-            "auto_truncate": False,
-            "tokenization_workers": available_threads(),
         }
 
     @staticmethod

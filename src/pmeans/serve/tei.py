@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.kernels.machine import available_threads
 from pmeans.serve.inputs import OneText
 from pmeans.serve.service import Lang, Service
 from pmeans.transfer.linear import probabilities
@@ -60,3 +61,29 @@ def predict(
     ]
     single = isinstance(texts, OneText) and parameters is None
     return predictions[0] if single else predictions
+
+
+def info(service: Service) -> dict[str, Any]:
+    """Say what is served and the limits, also under the names that TEI's clients read."""
+    said, limits = service.info(), service.settings.limits
+    kinds: dict[str, Any] = {"embedding": {"pooling": "power means"}}
+    if said["classifier"]:
+        labels = list(map(str, said["classifier"]["classes"]))
+        kinds["classifier"] = {
+            "id2label": {str(i): label for i, label in enumerate(labels)},
+            "label2id": {label: i for i, label in enumerate(labels)},
+        }
+    return {
+        **said,
+        "model_id": said["model"],
+        "model_sha": None,
+        "model_dtype": "float32",
+        "model_type": kinds,
+        "max_concurrent_requests": limits.requests,
+        "max_input_length": limits.characters,  # a word has at least one
+        "max_batch_tokens": limits.characters,
+        "max_batch_requests": limits.requests,
+        "max_client_batch_size": limits.texts,
+        "auto_truncate": False,
+        "tokenization_workers": available_threads(),
+    }

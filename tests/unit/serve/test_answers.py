@@ -155,7 +155,7 @@ def test_metrics_count_requests_texts_and_characters(start):
     assert 'pmeans_requests_total{path="/embed",status="422"} 1' in lines
     assert "pmeans_texts_total 2" in lines
     assert "pmeans_characters_total 7" in lines
-    assert 'pmeans_request_seconds_bucket{le="+Inf"} 2' in lines
+    assert 'pmeans_request_seconds_bucket{path="/embed",le="+Inf"} 2' in lines
 
 
 def test_the_description_has_every_path_and_field_that_is_served(client):
