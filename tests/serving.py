@@ -1,7 +1,6 @@
 """``pmeans serve`` as a process of its own, and raw connections to it."""
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -11,13 +10,12 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def serving(model, *options, stdout=None, environment=None):
+def serving(model, *options, stdout=None):
     """Give the process of a server and its port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pmeans", "serve", str(model), "--port", "0", *options],
         stdout=stdout,
         stderr=subprocess.PIPE,
-        env=None if environment is None else os.environ | environment,
         text=True,
     )
     with process:

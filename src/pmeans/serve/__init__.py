@@ -4,9 +4,9 @@
 `chosen` is its encoder of other spaces and powers. `inputs` reads what a request says, `limits`
 refuses what is too much, and `refusals` are errors as clients read them. `routes` is the one table
 of what there is; `application` serves it to whom `tokens` let in, and `openapi` describes it.
-`observed` stands around it for those who operate it, with `metrics`, the `access_log`, and `cors` for
-pages of other sites. `page_files` are the page at ``/``. `processes` runs it all, with `connections`
-that do not wait for ever.
+`observed` stands around it for those who operate it, with `metrics`, the `access_log`, and `cors`
+for pages of other sites. `page_files` are the page at ``/``. `processes` runs it all, with
+`connections` that do not wait for ever.
 """
 
 from pmeans.serve.limits import Limits
