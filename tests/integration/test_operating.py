@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -90,6 +92,38 @@ def test_tokens_are_rotated_without_a_restart(model, tmp_path):
         file.write_text("new\n")
         wait_for(lambda: status(port, "/info", Authorization="Bearer old") == 401)
         assert status(port, "/info", Authorization="Bearer new") == 200
+
+
+@pytest.fixture
+def manager(tmp_path, monkeypatch):
+    """Listen as systemd does, and return the socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.settimeout(30)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        yield listening
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_systemd_is_told_when_the_server_is_ready_and_when_it_stops(model, manager, workers):
+    with serving(model, "--workers", workers) as (process, port):
+        assert manager.recv(1000) == b"READY=1"
+        assert status(port, "/health") == 200
+        process.send_signal(signal.SIGTERM)
+        assert manager.recv(1000) == b"STOPPING=1"
+        process.wait(30)
+        manager.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            manager.recv(1000)  # nobody else has spoken
+
+
+def test_systemd_is_told_of_a_reload_and_its_end(model, manager):
+    with serving(model, "--workers", "2") as (process, port):
+        assert manager.recv(1000) == b"READY=1"
+        process.send_signal(signal.SIGHUP)
+        assert re.fullmatch(rb"RELOADING=1\nMONOTONIC_USEC=\d+", manager.recv(1000))
+        assert manager.recv(1000) == b"READY=1"
+        assert status(port, "/health") == 200
 
 
 @pytest.mark.parametrize(

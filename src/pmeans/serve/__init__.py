@@ -6,7 +6,7 @@ refuses what is too much, and `refusals` are errors as clients read them. `route
 of what there is; `application` serves it to whom `tokens` let in, and `openapi` describes it.
 `observed` stands around it for those who operate it, with `metrics`, the `access_log`, and `cors`
 for pages of other sites. `page_files` are the page at ``/``. `processes` runs it all, with
-`connections` that do not wait for ever.
+`connections` that do not wait for ever, and `notify` tells systemd.
 """
 
 from pmeans.serve.limits import Limits

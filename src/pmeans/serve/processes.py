@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 
 from starlette.types import ASGIApp
 from uvicorn import Server
@@ -15,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 
 from pmeans.errors import InputError
 from pmeans.identifier import DoubtfulLanguageWarning
+from pmeans.serve import notify
 from pmeans.serve.application import counters, create_app
 from pmeans.serve.connections import LimitedConfig
 from pmeans.serve.cors import Cors
@@ -65,9 +67,46 @@ def serve(
     listening = _listen(host, port)
     ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}")
     if workers > 1:
-        Multiprocess(config, sockets=[listening]).run()
+        _Workers(config, sockets=[listening]).run()
     else:
-        Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
+
+
+class _Server(Server):
+    """The only process, which tells systemd how it is."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        if self.started:
+            notify.ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take no more requests."""
+        notify.stopping()
+        super().handle_exit(sig, frame)
+
+
+class _Workers(Multiprocess):
+    """The parent of several processes, which tells systemd how they are."""
+
+    def init_processes(self) -> None:
+        """Start the workers."""
+        super().init_processes()
+        seconds = self.config.timeout_worker_healthcheck
+        if all(process.wait_until_ready(seconds, self.should_exit) for process in self.processes):
+            notify.ready()
+
+    def handle_hup(self) -> None:
+        """Replace the workers one by one."""
+        notify.reloading()
+        super().handle_hup()
+        notify.ready()
+
+    def terminate_all(self) -> None:
+        """Have the workers take no more requests."""
+        notify.stopping()
+        super().terminate_all()
 
 
 def _app(settings: Settings, metrics: Metrics) -> ASGIApp:
