@@ -10,10 +10,11 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def serving(model, *options):
+def serving(model, *options, stdout=None):
     """Give the process of a server and its port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pmeans", "serve", str(model), "--port", "0", *options],
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )

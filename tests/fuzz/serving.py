@@ -43,6 +43,16 @@ def _means(rng: Random) -> Any:
     return [[rng.choice(("words", "words", "../words")), rng.sample(names, k=rng.randint(1, 3))]]
 
 
+def _predicted(rng: Random) -> Any:
+    texts = _texts(rng)
+    return texts if isinstance(texts, str) else [[text] for text in texts]
+
+
+_PREDICTED: dict[str, Callable[[Random], Any]] = {
+    "inputs": _predicted,
+    "raw_scores": lambda rng: rng.random() < 0.5,
+    "parameters": lambda rng: {"top_k": rng.randint(0, 3), "function_to_apply": "sigmoid"},
+}
 _FIELDS: dict[str, dict[str, Callable[[Random], Any]]] = {
     "/v1/embeddings": {
         "input": _texts,
@@ -58,13 +68,21 @@ _FIELDS: dict[str, dict[str, Callable[[Random], Any]]] = {
         "parts": lambda rng: [["words", rng.choice(([1], [1, "inf"], [], ["-inf", 1e9]))]],
     },
     "/similarity": {"inputs": _compared, "parameters": lambda rng: {"a": [1]}},
+    "/rerank": {
+        "query": lambda rng: rng.choice(_TEXTS),
+        "texts": _texts,
+        "return_text": lambda rng: rng.random() < 0.5,
+        "raw_scores": lambda rng: True,
+    },
     "/detect": {"inputs": _texts},
-    "/classify": {"inputs": _texts},
+    "/classify": {"inputs": _texts, "top_k": lambda rng: rng.choice((1, 2, 10**9, 0))},
+    "/predict": _PREDICTED,
+    "/": _PREDICTED,
     "/explain": {"inputs": _texts, "label": lambda rng: rng.choice(("pos", "neg", "?", ""))},
     "/search": {"inputs": _texts, "k": lambda rng: rng.choice((1, 3, 100, 101, 0))},
     "/convert": {"sentences": _texts, "embedding_types": _means},
 }
-_FIRST = ("input", "inputs", "sentences", "embedding_types")
+_FIRST = ("input", "inputs", "sentences", "embedding_types", "query", "texts")
 
 
 @contextmanager

@@ -56,6 +56,13 @@ def sent(port, data, close=True):
     return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", answer)], answer
 
 
+def error_of(answer):
+    """Return the JSON of the last answer: an error is never empty, and never plain text."""
+    head, _, body = answer.rpartition(b"\r\n\r\n")
+    assert b"content-type: application/json" in head.lower()
+    return json.loads(body)
+
+
 FRAMED_WRONGLY = {
     "a length and chunks": POST + LENGTH + CHUNKED + b"\r\n" + CHUNKS + SMUGGLED,
     "chunks and a length": POST + CHUNKED + LENGTH + b"\r\n" + CHUNKS + SMUGGLED,
@@ -93,6 +100,7 @@ def test_a_request_that_can_be_read_in_two_ways_is_a_400(port, data):
     statuses, answer = sent(port, data)
     assert statuses == [400]
     assert b"pmeans_requests_total" not in answer
+    assert error_of(answer)["error"].endswith(".")
 
 
 REFUSED = {
@@ -179,10 +187,11 @@ def test_extensions_of_chunks_are_skipped_and_counted(port):
 
 @pytest.mark.parametrize("header", [b"X: a\r\n", b"X: " + b"a" * 100 + b"\r\n"])
 def test_a_flood_of_headers_is_a_431(port, header):
-    statuses, _ = sent(
+    statuses, answer = sent(
         port, b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + header * 200_000 + b"\r\n"
     )
     assert statuses in ([431], [])  # none if it was still sending when it was sent away
+    assert not answer or "at most 65,536 bytes" in error_of(answer)["error"]
 
 
 def test_a_client_that_waits_to_be_asked_for_the_body_is_asked(port):
@@ -203,7 +212,9 @@ def test_a_client_that_closes_its_side_is_answered(port):
 @pytest.mark.parametrize("length", [b"500", b"10000000000"])
 def test_a_body_shorter_than_it_says_is_a_408(port, length):
     data = POST + b"Content-Length: " + length + b"\r\n\r\n" + BODY
-    assert sent(port, data, close=False)[0] == [408]
+    statuses, answer = sent(port, data, close=False)
+    assert statuses == [408]
+    assert error_of(answer)["error_type"] == "Validation"
     assert sent(port, data)[0] == []  # it has left
 
 
@@ -214,6 +225,13 @@ def test_the_rest_of_a_request_after_another_has_its_seconds_too(port):
         statuses = re.findall(rb"HTTP/1\.1 (\d{3}) ", rest(connection))
         assert statuses == [b"200", b"408"]
         assert time.monotonic() - began < 10 * SECONDS
+
+
+def test_an_openai_path_that_is_too_slow_has_openais_shape(port):
+    slow = b"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"
+    statuses, answer = sent(port, slow, close=False)
+    assert statuses == [408]
+    assert error_of(answer)["error"]["type"] == "invalid_request_error"
 
 
 def test_clients_that_take_no_answers_lose_them(port):

@@ -11,7 +11,9 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -176,13 +178,20 @@ def test_openais_client_talks_to_the_server(model, tmp_path):
             short = client.embeddings.create(**asked, dimensions=2)
             assert len(short.data[0].embedding) == 2
             assert [model.id for model in client.models.list()] == [encoder.name]
-            with pytest.raises(openai.UnprocessableEntityError, match="expected at least one text"):
+            assert client.models.retrieve(encoder.name).owned_by == "pmeans"
+            with pytest.raises(openai.NotFoundError) as missing:
+                client.models.retrieve("text-embedding-3-small")
+            assert missing.value.code == "model_not_found"
+            with pytest.raises(openai.BadRequestError, match="at least one text") as wrong:
                 client.embeddings.create(model="toy", input=[])
+            assert (wrong.value.param, wrong.value.code) == ("input", "invalid_value")
+            assert wrong.value.type == "invalid_request_error"
         with (
             openai.OpenAI(base_url=url, api_key="wrong", max_retries=0) as client,
-            pytest.raises(openai.AuthenticationError, match="bearer token"),
+            pytest.raises(openai.AuthenticationError, match="bearer token") as unknown,
         ):
             client.models.list()
+        assert unknown.value.code == "invalid_api_key"
 
 
 def test_langchains_client_of_openai_talks_to_the_server(model):
@@ -223,3 +232,68 @@ def test_hugging_faces_client_of_tei_talks_to_the_server(monkeypatch):
     # rtol: numbers are sent as text, and their sums may be of another order.
     expected = encoder.similarity(rows[0], encoder.encode(DE))[0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("path", ["/predict", ""])
+def test_hugging_faces_client_labels_texts(monkeypatch, tmp_path, path):
+    hub = library("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    labels = ["home", "politics", "home", "food"]
+    classifier = pmeans.TransferClassifier().fit(EN * 2, labels * 2, lang="en")
+    classifier.save(tmp_path / "topics")
+    expected = dict(zip(classifier.classes_, classifier.predict_proba(DE[1]), strict=True))
+    with serving("default", "--classifier", str(tmp_path / "topics")) as (_, port):
+        client = hub.InferenceClient(f"http://127.0.0.1:{port}{path}")
+        classes = client.text_classification(DE[1])
+        (best,) = client.text_classification(DE[1], top_k=1)
+        similar = hub.InferenceClient(f"http://127.0.0.1:{port}/similarity")
+        assert len(similar.sentence_similarity(EN[0], other_sentences=DE)) == 4
+    assert [each.label for each in classes] == sorted(expected, key=lambda k: -expected[k])
+    # rel: numbers are sent as text, and one text is computed by another order of sums than many.
+    assert [each.score for each in classes] == pytest.approx(
+        sorted(expected.values())[::-1], rel=1e-5
+    )
+    assert best == classes[0]
+
+
+def test_hugging_faces_client_embeds_at_teis_default_path(monkeypatch):
+    hub = library("huggingface_hub")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    expected = pmeans.load().encode(EN, normalize_embeddings=True)
+    with serving("default") as (_, port):
+        client = hub.InferenceClient(f"http://127.0.0.1:{port}")
+        np.testing.assert_array_equal(client.feature_extraction(EN), expected)
+        with pytest.raises(hub.errors.HfHubHTTPError, match="422"):
+            client.feature_extraction(EN, prompt_name="query")
+
+
+def test_a_connection_too_many_is_told_so_in_json(model):
+    from uvicorn import Server
+
+    from pmeans.serve import Limits, Settings
+    from pmeans.serve.application import counters, create_app
+    from pmeans.serve.connections import LimitedConfig
+
+    metrics = counters()
+    server = Server(
+        LimitedConfig(
+            partial(create_app, Settings(str(model)), metrics),
+            factory=True,
+            limits=Limits(),
+            metrics=metrics,
+            limit_concurrency=1,
+            log_level="critical",
+        )
+    )
+    listening = socket.create_server(("127.0.0.1", 0))
+    thread = Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            get(listening.getsockname()[1], "/v1/models")
+        assert refused.value.code == 503
+        assert json.load(refused.value)["error"]["type"] == "server_error"
+        assert refused.value.headers["Retry-After"] == "1"
+    finally:
+        server.should_exit = True
+        thread.join(20)

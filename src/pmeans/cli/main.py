@@ -66,7 +66,9 @@ app = typer.Typer(
 app.command(epilog=embed.EXAMPLES)(embed.embed)
 app.command(epilog=search.EXAMPLES)(search.search)
 app.command(epilog=search.INDEXING)(search.index)
-app.command(epilog=serve.EXAMPLES)(serve.serve)
+app.command(epilog=serve.EXAMPLES, context_settings={"auto_envvar_prefix": "PMEANS_SERVE"})(
+    serve.serve
+)
 app.command(epilog=making.TRAIN)(making.train)
 app.command(epilog=making.BUILD)(making.build)
 app.command(epilog=making.EXTEND)(making.extend)

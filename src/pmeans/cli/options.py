@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 
-def argument(metavar: str, text: str, shown: str | bool = True) -> Any:
+def argument(metavar: str, text: str, shown: str | bool = True, **more: Any) -> Any:
     """Declare an argument: its name in the help, what it is, and what the default is called."""
-    return typer.Argument(metavar=metavar, help=text, show_default=shown)
+    return typer.Argument(metavar=metavar, help=text, show_default=shown, **more)
 
 
 def option(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pmeans.cli.console import say, warn
 from pmeans.cli.options import argument, examples, option
@@ -21,7 +20,12 @@ _NAMES = ("127.0.0.1", "[::1]", "localhost")  # the same in a request
 def serve(
     model: Annotated[
         str | None,
-        argument("MODEL", "What embeds.", "the classifier's encoder, or the default model"),
+        argument(
+            "MODEL",
+            "What embeds.",
+            "the classifier's encoder, or the default model",
+            envvar="PMEANS_SERVE_MODEL",
+        ),
     ] = None,
     *,
     classifier: Annotated[
@@ -36,8 +40,17 @@ def serve(
     port: Annotated[int, option("N", "0 takes a free one.", min=0, max=65535)] = 8000,
     workers: Annotated[int, option("N", "Processes; one that dies is replaced.", min=1)] = 1,
     token_file: Annotated[
-        Path | None, option("FILE", "Answer only those who send the token that is in it.")
+        str | None,
+        option("FILE", "Bearer tokens, one per line: answer only those who send one."),
     ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        option("ORIGIN", "Of pages that may ask from another site; * is any. May be repeated."),
+    ] = None,
+    access_log: Annotated[
+        Literal["off", "plain", "json"],
+        option(None, "Write a line per request to standard output."),
+    ] = "off",
     max_body: Annotated[int, option("N", "Bytes of a request.", min=1)] = 4_000_000,
     max_texts: Annotated[int, option("N", "Texts of a request.", min=1)] = 2048,
     max_characters: Annotated[
@@ -53,27 +66,31 @@ def serve(
     """Answer requests over HTTP: embeddings, similarity, labels, search.
 
     The paths are those of OpenAI (/v1/embeddings, /v1/models) and of text-embeddings-inference
-    (/embed, /similarity), and /detect, /classify, /explain, /search, /health, /info, /metrics;
-    /openapi.json describes them, and / is a page to try them on. MODEL and --index are what 'pmeans
-    search' takes.
+    (/embed, /predict, /rerank, /similarity), and /detect, /classify, /explain, /search, /health,
+    /info, /metrics; /openapi.json describes them, and / is a page to try them on. MODEL and --index
+    are what 'pmeans search' takes. Each option can be set by an environment variable.
     """
-    from pmeans.errors import InputError
-    from pmeans.files import optional, reading
+    from pmeans.files import optional
 
     for module in ("starlette", "uvicorn", "httptools", "orjson"):
         optional(module, "serve", "serving")
     from pmeans.serve import Limits, Settings
     from pmeans.serve.processes import serve as serve_until_stopped
 
-    token = None
-    if token_file is not None:
-        with reading(token_file):
-            token = token_file.read_bytes().decode("ascii", "replace").strip()
-        if not token or not token.isascii() or not token.isprintable():
-            raise InputError(f"{str(token_file)!r} has no token: write a line of ASCII into it.")
-    elif host not in _LOOPBACK:
+    if token_file is None and host not in _LOOPBACK:
         warn(f"whoever can reach {host} can use this server: set a --token-file.")
     limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
-    hosts = _NAMES if token is None and host in _LOOPBACK else ()
-    settings = Settings(model, classifier, index, texts, text, token, limits, hosts)
+    hosts = _NAMES if token_file is None and host in _LOOPBACK else ()
+    settings = Settings(
+        model,
+        classifier,
+        index,
+        texts,
+        text,
+        token_file,
+        limits,
+        hosts,
+        access_log,
+        tuple(cors_origin or ()),
+    )
     serve_until_stopped(settings, host, port, workers, lambda address: say(f"serving at {address}"))

@@ -10,7 +10,7 @@ import numpy as np
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import ConfigError, did_you_mean
 from pmeans.recipe import Part
-from pmeans.serve.limits import RefusedError
+from pmeans.serve.refusals import RefusedError
 from pmeans.types import Power
 from pmeans.znorm import Statistics, ZNorm
 

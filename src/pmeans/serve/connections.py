@@ -11,25 +11,37 @@ import asyncio
 import socket
 from typing import Any
 
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.flow_control import service_unavailable
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from pmeans.serve.limits import DRAINED, Limits
+from pmeans.serve.metrics import Metrics
+from pmeans.serve.refusals import RefusedError, closing_answer, error_body
 
 HEAD = 65_536
 """Bytes of the head of a request, and of what may frame its body beyond the allowed."""
 
-_LATE = b"408 Request Timeout"
-_LARGE = b"413 Content Too Large"
-_LONG = b"431 Request Header Fields Too Large"
+_LATE = RefusedError(408, "the request did not arrive in time: send it without a pause.")
+_LARGE = RefusedError(413, "the body is too long: send fewer texts in a request.")
+_LONG = RefusedError(431, f"the head of the request is too long: it has at most {HEAD:,} bytes.")
+_FULL = RefusedError(503, "there are too many connections: try again in a second.")
+
+
+async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
+    body = error_body(scope["path"], _FULL)
+    headers = {"Connection": "close", "Retry-After": "1"}
+    await JSONResponse(body, _FULL.status, headers)(scope, receive, send)
 
 
 class LimitedConfig(Config):
-    """uvicorn's configuration with our limits, for its connections to see."""
+    """uvicorn's configuration with our limits and counters, for its connections to see."""
 
-    def __init__(self, app: Any, *, limits: Limits, **kwargs: Any) -> None:
+    def __init__(self, app: Any, *, limits: Limits, metrics: Metrics, **kwargs: Any) -> None:
         super().__init__(app, http=LimitedConnection, **kwargs)
-        self.limits = limits
+        self.limits, self.metrics = limits, metrics
 
 
 class LimitedConnection(HttpToolsProtocol):
@@ -43,6 +55,7 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to wait for a request."""
         super().connection_made(transport)
+        self.config.metrics.connected(1)
         # Or the end of each answer would wait for the client to confirm its beginning: 40 ms.
         connected = transport.get_extra_info("socket")
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -52,6 +65,7 @@ class LimitedConnection(HttpToolsProtocol):
         """Wait no longer."""
         self._expected()
         self._taken()
+        self.config.metrics.connected(-1)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -65,6 +79,12 @@ class LimitedConnection(HttpToolsProtocol):
             allowed += (DRAINED + 1) * self.config.limits.body
         if self._received > allowed:
             self._refuse(_LARGE if self._busy() else _LONG)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are not a request."""
+        why = "this is not a request of HTTP/1.1, or it can be read in two ways."
+        self.transport.write(closing_answer("", RefusedError(400, why)))
+        self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Answer what has arrived whole, also to a client that has closed its own side."""
@@ -86,6 +106,12 @@ class LimitedConnection(HttpToolsProtocol):
             self._wait_until_taken()
         elif self._busy() and self.cycle.more_body:
             self._expect()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Answer a request, or one connection too many by JSON as well."""
+        if app is service_unavailable:
+            app = _too_many
+        super()._start_asgi_task(cycle, app)
 
     def pause_writing(self) -> None:
         """Give the client its seconds to take the answer."""
@@ -116,12 +142,12 @@ class LimitedConnection(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
-    def _refuse(self, status: bytes) -> None:
+    def _refuse(self, refused: RefusedError) -> None:
         self._deadline = None
         silent = self._busy() and (self.cycle.response_started or not self.cycle.more_body)
         if (self._received or self._busy()) and not silent and not self.transport.is_closing():
-            head = b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-            self.transport.write(head % status)
+            path = self.cycle.scope["path"] if self._busy() else ""
+            self.transport.write(closing_answer(path, refused))
         self.transport.close()
 
     def _wait_until_taken(self) -> None:

@@ -16,7 +16,7 @@ import orjson
 
 from pmeans.errors import did_you_mean
 from pmeans.kernels import checked_powers
-from pmeans.serve.limits import RefusedError
+from pmeans.serve.refusals import RefusedError
 from pmeans.types import Power, Root
 
 FORM = b"conversion="
@@ -36,13 +36,11 @@ class Field:
         schema: What it may be, for the description.
         read: Returns the checked value; a ValueError says what is expected.
         required: Whether it must be there; if not, it is left out of the arguments.
-        status: Of the answer to a wrong value.
     """
 
     schema: Schema
     read: Callable[[Any], Any]
     required: bool = False
-    status: int = 422
 
 
 def read_json(body: bytes | str) -> Mapping[str, Any]:
@@ -73,16 +71,19 @@ def read_fields(given: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[s
     for name in there:
         if name not in fields:
             near = did_you_mean(name[:40], fields)
-            raise RefusedError(422, f"no field {name[:40]!r}: there are {', '.join(fields)}.{near}")
+            why = f"no field {name[:40]!r}: there are {', '.join(fields)}.{near}"
+            raise RefusedError(422, why, param=name[:40], code="unknown_parameter")
     for name, field in fields.items():
         if field.required and name not in there:
-            raise RefusedError(422, f"the field {name!r} is missing.")
+            why = f"the field {name!r} is missing."
+            raise RefusedError(422, why, param=name, code="missing_required_parameter")
     checked = {}
     for name, value in there.items():
         try:
             checked[name] = fields[name].read(value)
         except ValueError as error:
-            raise RefusedError(fields[name].status, f"{name}: {error}") from None
+            why = f"{name}: {error}"
+            raise RefusedError(422, why, param=name, code="invalid_value") from None
     return checked
 
 
@@ -100,6 +101,28 @@ def _texts(value: Any) -> list[str]:
         if not isinstance(text, str):
             raise ValueError(f"expected texts, got {_kind(text)} at place {i}.")
     return texts
+
+
+class OneText(list[str]):
+    """A single text that was sent by itself, not as a list of one."""
+
+
+def _predicted(value: Any) -> list[str]:
+    how = "expected a text, or a list with a list of one text for each"
+    match value:
+        case str() | [str()]:
+            return OneText(_texts(value))
+        case [str(), *_]:
+            raise ValueError(f"{how}: pairs of texts have no label together.")
+        case [list(), *_] if all(isinstance(each, list) and len(each) == 1 for each in value):
+            return _texts([each[0] for each in value])
+    raise ValueError(f"{how}, got {_kind(value)}.")
+
+
+def _text_list(value: Any) -> list[str]:
+    if isinstance(value, str):
+        raise ValueError("expected a list of texts, got a string.")
+    return _texts(value)
 
 
 def _compared(value: Any) -> list[str]:
@@ -162,7 +185,7 @@ def _power(value: Any) -> float:
     raise ValueError(f"expected a power, a number or 'inf' or '-inf', got {_shown(value)}.")
 
 
-def choice(*names: str, status: int = 422) -> Field:
+def choice(*names: str) -> Field:
     """Return a field that is one of some words."""
 
     def read(value: Any) -> str:
@@ -170,7 +193,7 @@ def choice(*names: str, status: int = 422) -> Field:
             raise ValueError(f"expected {' or '.join(map(repr, names))}, got {_shown(value)}.")
         return str(value)
 
-    return Field({"type": "string", "enum": [*names]}, read, status=status)
+    return Field({"type": "string", "enum": [*names]}, read)
 
 
 def number(least: int, most: int | None = None) -> Field:
@@ -187,9 +210,34 @@ def number(least: int, most: int | None = None) -> Field:
     return Field({"type": "integer", **bounds}, read)
 
 
+def record(**fields: Field) -> Field:
+    """Return a field that is an object with some fields of its own, each of which may be absent."""
+    schema = {
+        "type": "object",
+        "properties": {name: field.schema for name, field in fields.items()},
+        "additionalProperties": False,
+    }
+
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise ValueError(f"expected an object, got {_kind(value)}.")
+        try:
+            return read_fields(value, fields)
+        except RefusedError as error:
+            raise ValueError(str(error)) from None
+
+    return Field(schema, read)
+
+
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"expected true or false, got {_shown(value)}.")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text, got {_kind(value)}.")
     return value
 
 
@@ -223,6 +271,19 @@ TEXTS = Field({"oneOf": [_STRING, _LIST]}, _texts, required=True)
 LANG = Field({"oneOf": [_CODE, {"type": "array", "items": _CODE}]}, _lang)
 BOOLEAN = Field({"type": "boolean"}, _boolean)
 WORD = Field({"type": "string", "maxLength": 1000}, _word)
+TEXT = Field(_STRING, _string, required=True)
+TEXT_LIST = Field(_LIST, _text_list, required=True)
+PREDICTED = Field(
+    {
+        "oneOf": [
+            _STRING,
+            {**_LIST, "maxItems": 1},
+            {"type": "array", "items": {**_LIST, "maxItems": 1}, "minItems": 1},
+        ]
+    },
+    _predicted,
+    required=True,
+)
 IGNORED = Field({"type": "object"}, _anything)
 COMPARED = Field(
     {

@@ -7,19 +7,13 @@ refusal names its limit and the value.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
+
+from pmeans.serve.refusals import RefusedError
 
 DRAINED = 16
 """So many times the allowed body is read and dropped before a refusal is sent."""
-
-
-class RefusedError(Exception):
-    """A request that gets an error for an answer: its status, why, and further headers."""
-
-    def __init__(self, status: int, why: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(why)
-        self.status, self.headers = status, dict(headers or {})
 
 
 @dataclass(frozen=True)
@@ -42,17 +36,16 @@ class Limits:
     connections: int = 1000
     seconds: float = 30.0
 
-    def check(self, texts: Sequence[str]) -> int:
-        """Return the number of characters, or refuse so many texts or so long ones."""
+    def check(self, texts: Sequence[str], field: str) -> int:
+        """Return the number of characters, or refuse so many texts of a field or so long ones."""
         if len(texts) > self.texts:
-            raise RefusedError(422, f"{len(texts):,} texts: a request has at most {self.texts:,}.")
+            why = f"{len(texts):,} texts: a request has at most {self.texts:,}."
+            raise RefusedError(422, why, param=field, code="array_above_max_length")
         characters = sum(map(len, texts))
         if characters > self.characters:
-            raise RefusedError(
-                422,
-                f"{characters:,} characters: all texts of a request have at most "
-                f"{self.characters:,}.",
-            )
+            why = f"{characters:,} characters: all texts of a request have at most "
+            why += f"{self.characters:,}."
+            raise RefusedError(422, why, param=field, code="string_above_max_length")
         return characters
 
     async def read(self, chunks: AsyncIterator[bytes]) -> bytes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from pmeans._version import __version__
+from pmeans.serve.refusals import OPENAI, TEI_TYPES, status_at
 from pmeans.serve.routes import CONVERT, EMBED, Route
 
 _REFUSALS = {
-    400: "encoding_format is unknown",
     401: "the token is missing or wrong",
     404: "what is asked for is not served",
     408: "the request did not arrive in time",
@@ -18,17 +19,22 @@ _REFUSALS = {
     422: "a field is wrong, or there is too much text",
     429: "too many requests at a time",
 }
+
+
+def _closed(**properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these fields and no other."""
+    return {
+        "type": "object",
+        "required": [*properties],
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
-_OPENAI: dict[str, Any] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {"error": {"type": "object", "required": ["message", "type", "code"]}},
-}
-_PLAIN: dict[str, Any] = {
-    "type": "object",
-    "required": ["error"],
-    "properties": {"error": {"type": "string"}},
-}
+_TEXT, _MAYBE = {"type": "string"}, {"type": ["string", "null"]}
+_OPENAI = _closed(error=_closed(message=_TEXT, type=_TEXT, param=_MAYBE, code=_MAYBE))
+_TEI = _closed(error=_TEXT, error_type={"enum": ["Validation", *TEI_TYPES.values()]})
 
 
 def describe(routes: Iterable[Route], with_token: bool) -> dict[str, Any]:
@@ -37,6 +43,13 @@ def describe(routes: Iterable[Route], with_token: bool) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "pmeans", "version": __version__},
         "paths": {route.path: {route.method.lower(): _operation(route)} for route in routes},
+    }
+    page = {"description": "OK", "content": {"text/html": {"schema": _TEXT}}}
+    document["paths"]["/"]["get"] = {
+        "summary": "Show a page to try all of this on.",
+        "operationId": "page",
+        "responses": {"200": page},
+        "security": [],
     }
     if with_token:
         scheme = {"type": "http", "scheme": "bearer"}
@@ -49,7 +62,7 @@ def describe(routes: Iterable[Route], with_token: bool) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    error = {_JSON: {"schema": _OPENAI if route.path.startswith("/v1/") else _PLAIN}}
+    error = {_JSON: {"schema": _OPENAI if route.path.startswith(OPENAI) else _TEI}}
     kind = "text/plain" if route.returns.get("type") == "string" else _JSON
     content = {kind: {"schema": route.returns}}
     if route is EMBED:
@@ -57,14 +70,17 @@ def _operation(route: Route) -> dict[str, Any]:
     answer = {"description": "OK", "content": content}
     operation: dict[str, Any] = {
         "summary": route.summary,
-        "operationId": route.path.strip("/").replace("/", "_").replace(".", "_"),
+        "operationId": re.sub(r"\W+", "_", route.path).strip("_") or "default",
         "responses": {"200": answer}
         | {
-            str(status): {"description": why, "content": error}
+            str(status_at(route.path, status)): {"description": why, "content": error}
             for status, why in _REFUSALS.items()
-            if route.texts or status == 401
+            if route.texts or status == 401 or (route.parameter and status == 404)
         },
     }
+    if route.parameter:
+        name = {"name": route.parameter, "in": "path", "required": True, "schema": _TEXT}
+        operation["parameters"] = [name]
     if route.texts:
         operation["requestBody"] = {"required": True, "content": _body(route)}
     return operation

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 
 from starlette.types import ASGIApp
 from uvicorn import Server
@@ -15,10 +16,13 @@ from uvicorn.supervisors import Multiprocess
 
 from pmeans.errors import InputError
 from pmeans.identifier import DoubtfulLanguageWarning
+from pmeans.serve import notify
 from pmeans.serve.application import counters, create_app
 from pmeans.serve.connections import LimitedConfig
+from pmeans.serve.cors import Cors
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.service import Service, Settings
+from pmeans.serve.tokens import Tokens
 
 
 def serve(
@@ -39,11 +43,16 @@ def serve(
     """
     limits = settings.limits
     Service(settings)  # the workers open it each for itself; here, it tells what is wrong
+    if settings.token_file is not None:
+        Tokens(settings.token_file)
+    Cors(settings.cors_origins)
+    metrics = counters(workers)
     config = LimitedConfig(
-        partial(_app, settings, counters()),
+        partial(_app, settings, metrics),
         factory=True,
         workers=workers,
         limits=limits,
+        metrics=metrics,
         limit_concurrency=limits.connections,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
         timeout_worker_healthcheck=30,
@@ -58,9 +67,46 @@ def serve(
     listening = _listen(host, port)
     ready(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}")
     if workers > 1:
-        Multiprocess(config, sockets=[listening]).run()
+        _Workers(config, sockets=[listening]).run()
     else:
-        Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
+
+
+class _Server(Server):
+    """The only process, which tells systemd how it is."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        if self.started:
+            notify.ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take no more requests."""
+        notify.stopping()
+        super().handle_exit(sig, frame)
+
+
+class _Workers(Multiprocess):
+    """The parent of several processes, which tells systemd how they are."""
+
+    def init_processes(self) -> None:
+        """Start the workers."""
+        super().init_processes()
+        seconds = self.config.timeout_worker_healthcheck
+        if all(process.wait_until_ready(seconds, self.should_exit) for process in self.processes):
+            notify.ready()
+
+    def handle_hup(self) -> None:
+        """Replace the workers one by one."""
+        notify.reloading()
+        super().handle_hup()
+        notify.ready()
+
+    def terminate_all(self) -> None:
+        """Have the workers take no more requests."""
+        notify.stopping()
+        super().terminate_all()
 
 
 def _app(settings: Settings, metrics: Metrics) -> ASGIApp:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pmeans.serve import inputs
+from pmeans.serve import inputs, tei
 from pmeans.serve.inputs import Field, Schema
 from pmeans.serve.service import Service
 
@@ -19,16 +20,17 @@ class Route:
     """A path, and what is answered there.
 
     Attributes:
-        path: Of the request.
+        path: Of the request. It may end with a name in braces, which stands for any.
         summary: What it does, in a sentence.
-        answer: Of texts and checked fields if there is a body, else of the service alone; None
-            if the application answers itself.
+        answer: Of texts and checked fields if there is a body, else of the service alone, or of
+            the name that the path ends with; None if the application answers itself.
         returns: Schema of the answer.
         texts: The field that has the texts; empty if the request has no body.
         fields: All fields of the body.
         form: Whether the body is the authors' form, and the answer plain text.
         open: Whether it is answered without a token.
         quick: Whether a few texts take less than a millisecond or two.
+        query: A field with one more text, which goes before the others.
     """
 
     path: str
@@ -40,11 +42,31 @@ class Route:
     form: bool = False
     open: bool = False
     quick: bool = False
+    query: str = ""
 
     @property
     def method(self) -> str:
         """POST if there is a body, else GET."""
         return "POST" if self.texts else "GET"
+
+    @property
+    def stem(self) -> str:
+        """The path up to the name in braces."""
+        return self.path.partition("{")[0]
+
+    @property
+    def parameter(self) -> str:
+        """The name in braces, or nothing."""
+        return self.path.partition("{")[2].removesuffix("}")
+
+    def take_texts(self, fields: dict[str, Any]) -> list[str]:
+        """Take the texts out of checked fields."""
+        texts: list[str] = fields.pop(self.texts)
+        return [fields.pop(self.query), *texts] if self.query else texts
+
+    def names(self, path: str) -> list[str]:
+        """Return the name that a request's path ends with, if this route has one."""
+        return [path.removeprefix(self.stem)] if self.parameter else []
 
 
 def _list(items: Schema) -> Schema:
@@ -59,11 +81,15 @@ _NUMBERS = _list({"type": "number"})
 _TEXT: Schema = {"type": "string"}
 _DIMENSIONS = inputs.number(1)
 _OF_TEXTS = {"inputs": inputs.TEXTS, "lang": inputs.LANG}
+_IDLE = {"truncate": inputs.BOOLEAN, "truncation_direction": inputs.WORD}
+_TOP_K = inputs.number(1)
 _CONVERSION = {
     "sentences": inputs.TEXTS,
     "embedding_types": inputs.TYPES,
     "lang": inputs.LANG,
 }
+
+_SCORED = _object(label=_TEXT, score={"type": "number"})
 
 CONVERT = Route(
     "/convert",
@@ -84,11 +110,34 @@ EMBED = Route(
         **_OF_TEXTS,
         "dimensions": _DIMENSIONS,
         "normalize": inputs.BOOLEAN,
-        "truncate": inputs.BOOLEAN,
-        "truncation_direction": inputs.WORD,
+        **_IDLE,
+        "prompt_name": inputs.WORD,
         "parts": inputs.PARTS,
     },
     quick=True,
+)
+PREDICT = Route(
+    "/predict",
+    "Label texts, as text-embeddings-inference does.",
+    tei.predict,
+    {"type": "array", "items": {"oneOf": [_SCORED, _list(_SCORED)]}},
+    "inputs",
+    {
+        "inputs": inputs.PREDICTED,
+        "lang": inputs.LANG,
+        "raw_scores": inputs.BOOLEAN,
+        **_IDLE,
+        "parameters": inputs.record(
+            top_k=_TOP_K, function_to_apply=inputs.choice("softmax", "sigmoid", "none")
+        ),
+    },
+    quick=True,
+)
+MODEL = Route(
+    "/v1/models/{model}",
+    "Describe the model, by its name.",
+    Service.model,
+    _object("id", "object", "created", "owned_by"),
 )
 ROUTES = (
     Route(
@@ -101,13 +150,14 @@ ROUTES = (
             "input": inputs.TEXTS,
             "lang": inputs.LANG,
             "dimensions": _DIMENSIONS,
-            "encoding_format": inputs.choice("float", "base64", status=400),
+            "encoding_format": inputs.choice("float", "base64"),
             "model": inputs.WORD,
             "user": inputs.WORD,
         },
         quick=True,
     ),
     Route("/v1/models", "List the model.", Service.models, _object("object", "data")),
+    MODEL,
     EMBED,
     CONVERT,
     Route(
@@ -118,6 +168,23 @@ ROUTES = (
         "inputs",
         {"inputs": inputs.COMPARED, "lang": inputs.LANG, "parameters": inputs.IGNORED},
         quick=True,
+    ),
+    Route(
+        "/rerank",
+        "Order texts by their cosine with a query, as text-embeddings-inference does.",
+        tei.rerank,
+        _list(_object(index={"type": "integer"}, score={"type": "number"})),
+        "texts",
+        {
+            "query": inputs.TEXT,
+            "texts": inputs.TEXT_LIST,
+            "lang": inputs.LANG,
+            "raw_scores": inputs.BOOLEAN,
+            "return_text": inputs.BOOLEAN,
+            **_IDLE,
+        },
+        quick=True,
+        query="query",
     ),
     Route(
         "/detect",
@@ -132,11 +199,12 @@ ROUTES = (
         "/classify",
         "Label texts.",
         Service.classify,
-        _list(_object("label", "probability", "note")),
+        _list(_object("label", "probability", "note", "language")),
         "inputs",
-        _OF_TEXTS,
+        {**_OF_TEXTS, "top_k": _TOP_K},
         quick=True,
     ),
+    PREDICT,
     Route(
         "/explain",
         "Say which words decided about a label.",
@@ -163,9 +231,20 @@ ROUTES = (
     Route(
         "/info",
         "Say what is served, and the limits.",
-        Service.info,
-        _object("model", "dimensions", "languages", "limits"),
+        tei.info,
+        _object("model", "dimensions", "languages", "limits", "model_id", "model_type"),
     ),
     Route("/metrics", "Count requests, in Prometheus's format.", None, _TEXT),
     Route("/openapi.json", "Describe all of this.", None, _object("openapi", "paths")),
 )
+
+
+def served_routes(classifier: bool) -> tuple[Route, ...]:
+    """Return the table with TEI's default path: it labels if there is a classifier, or embeds."""
+    return (*ROUTES, dataclasses.replace(PREDICT if classifier else EMBED, path="/"))
+
+
+def table_path(path: str) -> str:
+    """Return the path of the table that the path of a request belongs to, or else the path."""
+    named = path.startswith(MODEL.stem) and path != MODEL.stem
+    return MODEL.path if named else path

@@ -9,26 +9,31 @@ from __future__ import annotations
 import base64
 import dataclasses
 import math
+import platform
 import re
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import orjson
 
 from pmeans import models
 from pmeans._version import __version__
+from pmeans.apply.jobs import label_block
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
 from pmeans.identifier import AUTO
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
+from pmeans.rows.fields import Block, Place
 from pmeans.search import Index, open_index, top_k
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.serve.chosen import chosen
-from pmeans.serve.limits import Limits, RefusedError
-from pmeans.transfer import TransferClassifier
+from pmeans.serve.limits import Limits
+from pmeans.serve.refusals import RefusedError
+from pmeans.transfer import TransferClassifier, WordCount
+from pmeans.transfer.linear import probabilities
 from pmeans.types import Floats, Power
 
 EXPLAINED = 10_000
@@ -47,9 +52,12 @@ class Settings:
         index: Rows to search in, as of `pmeans.search.open_index`, made with the model.
         texts: The file that was embedded, which has the texts of these rows.
         text: The column with the texts.
-        token: What clients must send as a bearer token; None lets everybody in.
+        token_file: Has the bearer tokens of which clients must send one, as of `serve.tokens`; None
+            lets everybody in.
         limits: How much a request may ask for.
         hosts: Names of this server that a request may ask for; none are any.
+        access_log: How answered requests are written to standard output, if they are.
+        cors_origins: Of the pages of other sites that may ask this server; ``*`` is any.
     """
 
     model: str | None = None
@@ -57,9 +65,11 @@ class Settings:
     index: str | None = None
     texts: str | None = None
     text: str | None = None
-    token: str | None = None
+    token_file: str | None = None
     limits: Limits = field(default_factory=Limits)
     hosts: tuple[str, ...] = ()
+    access_log: Literal["off", "plain", "json"] = "off"
+    cors_origins: tuple[str, ...] = ()
 
 
 class Service:
@@ -143,6 +153,7 @@ class Service:
         normalize: bool = True,
         truncate: bool = False,
         truncation_direction: str | None = None,
+        prompt_name: str | None = None,
         parts: list[tuple[str, tuple[Power, ...]]] | None = None,
     ) -> Floats:
         """Return a row per text, (n, dimensions). No text is ever cut, ``truncate`` or not."""
@@ -151,6 +162,7 @@ class Service:
             encoder = chosen(models.power_means(encoder, "a choice of parts"), parts)
         rows = encoder.encode(
             texts,
+            prompt_name,
             lang=self._codes(encoder, lang),
             truncate_dim=dimensions,
             normalize_embeddings=normalize,
@@ -167,19 +179,42 @@ class Service:
         """Return the language that each text is taken for, and how likely it is."""
         return [found._asdict() for found in self.encoder.detect(texts)]
 
-    def classify(self, texts: list[str], lang: Lang = None) -> list[dict[str, Any]]:
-        """Return the label of each text with its probability, and why it may be none."""
+    def classify(
+        self, texts: list[str], lang: Lang = None, top_k: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return label, probability and language of each text, and a note where one is doubtful.
+
+        With ``top_k``, so many classes have their probabilities as well, the likeliest first.
+        """
         classifier = self.classifier
         codes = self._codes(classifier.encoder_, lang)
-        found = classifier.classify(texts, lang=codes, n_threads=1)
-        answers = zip(found.labels, found.probabilities, found.empty.tolist(), strict=True)
+        one, each = (None, codes) if isinstance(codes, list) else (codes or classifier.lang, None)
+        block = Block([*texts], None if each is None else [*each], None, (), (), (), Place())
+        done = label_block(classifier, block, one, WordCount(), n_threads=1)
+        columns = (done.found.labels, done.found.probabilities, done.notes, done.languages)
+        names = ("label", "probability", "note", "language")
+        answers = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        if top_k is not None:
+            decisions = self.decisions(texts, lang)
+            p = probabilities(decisions, classifier.multi_label)
+            for answer, best in zip(answers, self.ranked_classes(p, top_k), strict=True):
+                answer["classes"] = [{"label": label, "probability": p} for label, p in best]
+        return answers
+
+    def decisions(self, texts: list[str], lang: Lang = None) -> Floats:
+        """Return how much speaks for each class, (n, n_classes)."""
+        classifier = self.classifier
+        codes = self._codes(classifier.encoder_, lang)
+        return classifier.class_decisions(texts, lang=codes, n_threads=1)
+
+    def ranked_classes(self, scores: Floats, top_k: int | None) -> list[list[tuple[Any, float]]]:
+        """Return classes with their scores, (n, n_classes), the best first; all if k is None."""
+        classes = self.classifier.fitted.classes
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :top_k]
+        best = np.take_along_axis(scores, order, axis=1)
         return [
-            {
-                "label": label,
-                "probability": p,
-                "note": "no known word" if empty else "unsure" if label is None else "",
-            }
-            for label, p, empty in answers
+            [(classes[k], score) for k, score in zip(*row, strict=True)]
+            for row in zip(order.tolist(), best.tolist(), strict=True)
         ]
 
     def explain(
@@ -240,8 +275,24 @@ class Service:
 
     def models(self) -> dict[str, Any]:
         """List the one model, as OpenAI does."""
-        entry = {"id": self.encoder.name, "object": "model", "created": self.since}
-        return {"object": "list", "data": [{**entry, "owned_by": "pmeans"}]}
+        return {"object": "list", "data": [self.model(self.encoder.name)]}
+
+    def model(self, name: str) -> dict[str, Any]:
+        """Describe the one model by its name, as OpenAI does."""
+        own = self.encoder.name
+        if name != own:
+            why = f"no model {name[:40]!r}: this server has {own!r}."
+            raise RefusedError(404, why, param="model", code="model_not_found")
+        return {"id": own, "object": "model", "created": self.since, "owned_by": "pmeans"}
+
+    def build(self) -> dict[str, str]:
+        """Return what is served, and by which version, for people who watch it."""
+        return {
+            "version": __version__,
+            "model": self.encoder.name,
+            "dimensions": str(self.encoder.dim),
+            "python": platform.python_version(),
+        }
 
     def info(self) -> dict[str, Any]:
         """Say what is served, and the limits."""

@@ -197,6 +197,17 @@ class TransferClassifier(Estimator):
         self._fitted = dataclasses.replace(fitted, adapted=adapted)
         return self
 
+    def class_decisions(
+        self,
+        texts: Iterable[str | None],
+        *,
+        lang: str | Iterable[str] | None = None,
+        n_threads: int | None = None,
+    ) -> Floats:
+        """Return how much speaks for each class, (n, n_classes), also where there are two."""
+        found = [some for some, _ in self._decisions(texts, lang, WordCount(), n_threads)]
+        return np.concatenate([np.empty((0, len(self.fitted.classes)), np.float32), *found])
+
     def decision_function(
         self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
     ) -> Floats:
@@ -204,7 +215,7 @@ class TransferClassifier(Estimator):
 
         Of two classes, how much more speaks for the second, (n,), as scikit-learn has it.
         """
-        found = self._all_decisions(texts, lang)
+        found = self.class_decisions([texts] if isinstance(texts, str) else texts, lang=lang)
         if len(self.fitted.classes) == 2 and not self.multi_label:
             found = found[:, 1] - found[:, 0]
         return found[0] if isinstance(texts, str) else found
@@ -213,7 +224,8 @@ class TransferClassifier(Estimator):
         self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
     ) -> Floats:
         """Return the probability of each class, or of each label by itself, (n, n_classes)."""
-        found = probabilities(self._all_decisions(texts, lang), self.multi_label)
+        given = [texts] if isinstance(texts, str) else texts
+        found = probabilities(self.class_decisions(given, lang=lang), self.multi_label)
         return found[0] if isinstance(texts, str) else found
 
     def predict(
@@ -353,13 +365,6 @@ class TransferClassifier(Estimator):
 
     def _named_or_own(self, lang: Any) -> Any:
         return self.lang if lang is None else lang
-
-    def _all_decisions(
-        self, texts: str | Iterable[str | None], lang: str | Iterable[str] | None
-    ) -> Floats:
-        given = [texts] if isinstance(texts, str) else texts
-        found = [some for some, _ in self._decisions(given, lang, WordCount())]
-        return np.concatenate([np.empty((0, len(self.fitted.classes)), np.float32), *found])
 
     def _decisions(
         self,

@@ -1,5 +1,7 @@
 """A server of a model of twelve words in two languages, with a classifier and an index."""
 
+from pathlib import Path
+
 import pytest
 
 import pmeans
@@ -15,14 +17,17 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def start(folder):
-    """Return how to start a client of a server with other settings."""
+def start(folder, tmp_path_factory):
+    """Return how to start a client of a server with other settings; a token goes into a file."""
     from starlette.testclient import TestClient
 
     from pmeans.serve import Limits, Settings
     from pmeans.serve.application import create_app
 
-    def client(limits=None, **changes):
+    def client(limits=None, token=None, **changes):
+        if token is not None:
+            changes["token_file"] = str(tmp_path_factory.mktemp("token") / "tokens")
+            Path(changes["token_file"]).write_text(token)
         given = {
             "model": str(folder / "model"),
             "classifier": str(folder / "classifier"),

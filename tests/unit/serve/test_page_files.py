@@ -65,10 +65,10 @@ def test_no_other_path_has_a_file(client, path):
     assert client.get(path).status_code == 404
 
 
-def test_the_page_takes_no_body(client):
-    answer = client.post("/", json={})
+def test_the_page_takes_no_other_method_than_tei(client):
+    answer = client.put("/", json={})
     assert answer.status_code == 405
-    assert "GET" in answer.headers["Allow"]
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
 def test_the_page_is_open_and_what_it_asks_for_is_not(start):
