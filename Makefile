@@ -103,8 +103,9 @@ bench-serve: .venv-bench/.installed  ## measure the server under load (7 minutes
 golden: setup  ## write the kept numbers of tests/golden/model again, after a change that moves them
 	$(BIN)/python tests/golden/test_model.py
 
-outputs: setup  ## write what the snippets of README and docs print into the pages (PAGES: which)
+outputs: setup  ## write what snippets print, and numbers of results, into README and docs (PAGES: which)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
+	$(BIN)/python tests/golden/test_docs_tables.py
 	PYTHONPATH=tests $(BIN)/python tests/integration/test_docs.py $(PAGES)
 
 tables: setup  ## render tables and figures of all results again
