@@ -68,7 +68,7 @@ def test_shards_that_are_there_are_not_built_again(index, files):
     )
     last = max(index.glob("*.json"), key=lambda path: json.loads(path.read_bytes())["first"])
     last.unlink()
-    with pytest.raises(InputError, match="parts that are made of other inputs"):
+    with pytest.raises(InputError, match="of another job, with other inputs"):
         parts.index_parts(str(files), index, engine=never, shards=1)
     done = parts.index_parts(str(files), index, engine=parts.here, shards=3)
     assert (done.rows, done.parts - done.found) == (300, 1)
@@ -101,7 +101,7 @@ def test_the_command_builds_and_another_searches_with_texts(tmp_path):
     model, out = str(tmp_path / "model"), str(tmp_path / "vectors")
     parts.embed_parts(str(tmp_path / "a.parquet"), out, engine=parts.here, model=model)
     run = CliRunner().invoke(app, ["index", out, "--out", str(tmp_path / "index")])
-    assert (run.exit_code, "3 rows in 1 parts" in run.output) == (0, True), run.output
+    assert (run.exit_code, "3 rows in 1 part in" in run.output) == (0, True), run.output
     for more in ([], ["--approximate"]):
         command = ["search", str(tmp_path / "index"), "dog", "--model", model, "-k", "1", *more]
         done = CliRunner().invoke(app, command)

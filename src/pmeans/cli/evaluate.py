@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import Data, argument, examples, group, option
+from pmeans.errors import count
 
 app = group("Evaluate encoders, and show the results as tables and figures.")
 ExperimentFile = Annotated[Path, argument("EXPERIMENT", "A TOML file, as in experiments/.")]
@@ -61,14 +62,14 @@ def run(
             n_threads=n_threads,
             device=device,
         )
-    for reason, count in Counter(outcome.reasons.values()).items():
-        say(f"{count} cells left out: {reason}")
+    for reason, times in Counter(outcome.reasons.values()).items():
+        say(f"{count(times, 'cell')} left out: {reason}")
     if outcome.elsewhere:
-        say(f"{outcome.elsewhere} cells are being evaluated by another run.")
+        say(f"{count(outcome.elsewhere, 'cell')} left to another run, which is at work on them.")
     if outcome.now or outcome.elsewhere:
-        say(f"{outcome.now} cells evaluated, {outcome.before} were finished before.")
+        say(f"{count(outcome.now, 'cell')} evaluated, {outcome.before:,} finished before.")
     else:
-        say(f"nothing to do: {outcome.before} cells finished.")
+        say(f"nothing to do: {count(outcome.before, 'cell')} finished before.")
 
 
 @app.command("tasks", epilog=examples("pmeans eval tasks --data ~/data"))

@@ -9,6 +9,7 @@ from typing import Annotated
 from pmeans.cli import engines, options
 from pmeans.cli.console import progress, say
 from pmeans.cli.options import argument, examples, flag, option
+from pmeans.errors import count
 
 EXAMPLES = examples(
     'pmeans search news.npy "rising rents" --lang en --texts news.txt',
@@ -70,7 +71,7 @@ def search(
         with progress("building the approximate index") as step:
 
             def report(done: int, total: int) -> None:
-                step(done, f"{done:,} rows", total)
+                step(done, count(done, "row"), total)
 
             if isinstance(opened, search.ShardedIndex):
                 graph = search.ApproximateShards(opened, report)
@@ -96,7 +97,8 @@ def search(
             f"nothing found: the model knows no word of {query!r}, or none of all rows."
         )
     if unknown:
-        say(f"warning: {unknown:,} queries found nothing: the model knows none of their words.")
+        which = count(unknown, "query", "queries")
+        say(f"warning: nothing found for {which}: the model knows none of their words.")
 
 
 INDEXING = examples("pmeans index vectors/ --shards 4 --engine ray --out index/")

@@ -9,6 +9,7 @@ import typer
 
 from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import Data, Precision, argument, examples, flag, group, option
+from pmeans.errors import count
 from pmeans.files import size
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def convert(
     if prune:
         n_before = len(space)
         space = edit.prune(space, words_of_corpus(space, prune))
-        say(f"{len(space):,} of {n_before:,} words occur in {prune}.")
+        say(f"{len(space):,} of {count(n_before, 'word')} kept: those that occur in {prune}.")
     store(edit.quantise(space, dtype) if dtype else space, out)
 
 
@@ -178,7 +179,8 @@ def store(space: WordSpace, out: Path | None) -> None:
 
 def describe(space: WordSpace, path: Path) -> None:
     """Say what a space is, and where."""
-    say(f"{len(space):,} words, {space.dim} d {space.matrix.dtype}, in {path}.")
+    kind = f"{count(space.dim, 'column')} of {space.matrix.dtype}"
+    say(f"{count(len(space), 'word')}, {kind}, in {path}.")
 
 
 @app.command(epilog=examples("pmeans spaces export glove-840b glove.txt --no-header"))
@@ -201,7 +203,7 @@ def export(
         exporting.to_word2vec_binary(space, file, suffix=suffix)
     else:
         exporting.to_text(space, file, header=header, suffix=suffix)
-    say(f"{len(space):,} words of {space.name} in {file}.")
+    say(f"{count(len(space), 'word')} of {space.name} in {file}.")
 
 
 @app.command(epilog=examples("pmeans spaces merge wiki-en wiki-de --name wiki-en-de"))
@@ -256,4 +258,4 @@ def measure(
         table(("WORD", *map(str.upper, space.languages)), near)
     if picture:
         n_pairs, langs = report.draw(space, folder, picture)
-        say(f"{n_pairs} translation pairs {'-'.join(langs)} in {picture}.")
+        say(f"{count(n_pairs, 'translation pair')} {'-'.join(langs)} in {picture}.")

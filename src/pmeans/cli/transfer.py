@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, table
 from pmeans.cli.options import argument, examples, flag, group, option
+from pmeans.errors import count
 
 if TYPE_CHECKING:
     from pmeans.transfer import Evaluation, TransferClassifier
@@ -80,18 +81,19 @@ def fit(
             encoder,
             lang,
             separator,
-            lambda place: step(place.offset, f"{place.rows:,} rows", source.size),
+            lambda place: step(place.offset, count(place.rows, "row"), source.size),
         )
     with progress("fitting") as step:
         classifier.fit(rows.texts, rows.labels, lang=rows.lang, progress=step)
     _adapt_to(classifier, adapt, None)
     classifier.save(out)
     chosen = classifier.chosen
-    say(f"{len(classifier.classes_):,} classes learned from {chosen.rows:,} rows, in {out}.")
+    classes = count(len(classifier.classes_), "class", "classes")
+    say(f"{classes} learned from {count(chosen.rows, 'row')}, in {out}.")
     score = ""
     if chosen.score is not None:
         score = f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
-    kept = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
+    kept = f"the first {chosen.columns:,} of {count(encoder.dim, 'column')}"
     if chosen.powers is not None:
         kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
     say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
@@ -153,7 +155,7 @@ def predict(
             engine, parts.predict_parts, unfit, files=file, out=out, classifier=folder, text=text,
             lang=lang, lang_column=lang_column, on_error=on_error, restart=restart,
         )  # fmt: skip
-        say(f"{done.unsure:,} of the rows are unsure.")
+        say(f"{count(done.unsure, 'row')} unsure.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
             say(f"warning: {done.doubts}")
@@ -172,7 +174,7 @@ def predict(
             classifier, source, to, how, format=format_, restart=restart, report=report, keep=keep
         )
     where = "" if out == "-" else f" in {out}"
-    say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
+    say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
     for warning in how.words.warnings(encoder):
         say(f"warning: {warning}")
@@ -316,14 +318,14 @@ def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str
     for given in files or ():
         texts, code = read_adaptation(given, classifier.encoder_, lang)
         classifier.adapt(texts, lang=code)
-        say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")
+        say(f"{code or 'the texts'} adapted to {count(len(texts), 'line')}.")
 
 
 def _say_doubts(skipped: int, empty: int) -> None:
     if empty:
-        say(f"{empty:,} rows have no known word.")
+        say(f"{count(empty, 'row')} without a known word.")
     if skipped:
-        say(f"warning: {skipped:,} rows could not be read.")
+        say(f"warning: could not read {count(skipped, 'row')}.")
 
 
 def _show(found: Evaluation) -> None:
@@ -339,5 +341,6 @@ def _show(found: Evaluation) -> None:
         table(("LABEL \\ PREDICTED", *columns), [(str(name), *n) for name, n in lines])
     known = ", ".join(f"{lang} {words.known:.1%}" for lang, words in found.words.languages.items())
     sure = "" if not found.unsure else f" ({found.accuracy_sure or 0:.3f} of those that are sure)"
-    say(f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}, {found.rows:,} rows.")
+    scores = f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}"
+    say(f"{scores}, {count(found.rows, 'row')}.")
     say(f"unsure {found.unsure:.1%}; known words: {known}.")

@@ -102,9 +102,9 @@ def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again
     pq.write_table(table(TEXTS[:2], 9), folder / "c.parquet")
     assert embed(folder, out, model).parts == 4
     pq.write_table(table(["dog"], 9), folder / "c.parquet")
-    with pytest.raises(InputError, match=r"1 parts that are made of other inputs.*restart=True"):
+    with pytest.raises(InputError, match=r"1 part of another job.*restart=True"):
         embed(folder, out, model)
-    with pytest.raises(InputError, match="4 parts that are made"):
+    with pytest.raises(InputError, match="4 parts of another job"):
         embed(folder, out, model, normalize=True)
     assert embed(folder, out, model, restart=True).found == 0
     assert rows(out).num_rows == 10
@@ -306,7 +306,7 @@ def test_an_engine_that_is_absent_is_named_with_its_extra(monkeypatch, engine, l
     [
         (["--format", "npy"], "--format does not go with --engine"),
         (["--n-threads", "2"], "--n-threads does not go with --engine"),
-        (["--out", "-"], "name both"),
+        (["--out", "-"], "'-' is neither"),
     ],
 )
 def test_options_for_files_are_refused_with_an_engine(more, message):

@@ -33,7 +33,7 @@ def test_the_space_is_installed_under_its_name(toml):
     result = run(toml)
     path = toml.parent / "home" / "spaces" / "r.safetensors"
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == f"3 words, 3 d float32, in {path}.\n"
+    assert result.stderr == f"3 words, 3 columns of float32, in {path}.\n"
     assert pmeans.open_space(path).name == "r"
 
 
