@@ -31,6 +31,11 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def warn(message: object) -> None:
+    """Pass on a warning of the library, on standard error."""
+    say(f"warning: {typed(str(message))}")
+
+
 def typed(message: str) -> str:
     """Write arguments as they are typed: ``on_error="skip"`` in a message is ``--on-error skip``.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[
     Literal["ray", "spark"] | None,
-    option(None, "What has the work done: then INPUT is Parquet files, and --out a folder."),
+    option(None, "Run on Ray or Spark. The input must be Parquet files, and --out a folder."),
 ]
 
 

@@ -12,16 +12,23 @@ from pmeans.cli.options import Data, argument, examples, group, option
 from pmeans.errors import count
 
 app = group("Evaluate encoders, and show the results as tables and figures.")
-ExperimentFile = Annotated[Path, argument("EXPERIMENT", "A TOML file, as in experiments/.")]
-Results = Annotated[Path, option("DIR", "Folder of all results.")]
+ExperimentFile = Annotated[
+    Path, argument("EXPERIMENT", "A TOML file, such as those in experiments/.")
+]
+Results = Annotated[Path, option("DIR", "Folder with the results.")]
 Which = Annotated[
     Literal["paper", "available"] | None,
-    option(None, "Only encoders over these word spaces.", "--set"),
+    option(None, "Only encoders of this set of word spaces.", "--set"),
 ]
 Format = Annotated[
-    Literal["markdown", "latex", "csv", "html"], option(None, "Of the table.", "--format")
+    Literal["markdown", "latex", "csv", "html"], option(None, "Format of the table.", "--format")
 ]
-Only = Annotated[list[str] | None, option("NAME", "May be given several times.")]
+OnlyEncoder = Annotated[
+    list[str] | None, option("NAME", "Evaluate this encoder. May be given several times.")
+]
+OnlyTask = Annotated[
+    list[str] | None, option("NAME", "Evaluate on this task. May be given several times.")
+]
 RESULTS = Path("results")
 
 
@@ -32,10 +39,10 @@ def run(
     data: Data = None,
     results: Results = RESULTS,
     which: Which = None,
-    only_encoder: Only = None,
-    only_task: Only = None,
+    only_encoder: OnlyEncoder = None,
+    only_task: OnlyTask = None,
     n_threads: Annotated[
-        int | None, option("N", "All cores if not given.", "--threads", min=1)
+        int | None, option("N", "Number of threads.", "--threads", min=1, shown="all cores")
     ] = None,
     device: Annotated[
         Literal["cpu", "cuda"], option(None, "Where classifiers are trained.")
@@ -43,10 +50,10 @@ def run(
 ) -> None:
     """Evaluate the encoders of an experiment on its tasks.
 
-    Each finished cell is kept in DIR/cells.jsonl at once: after an interruption the same command
-    goes on from there, and several may run at the same time. What another experiment has computed
-    is not computed again. What has no data or word space is left out, with the reason in
-    DIR/NAME/rows.json.
+    Each finished cell is written to DIR/cells.jsonl at once. After an interruption, the same
+    command goes on from there, and several can run at the same time. What another experiment has
+    computed is not computed again. Cells whose data or word space is missing are left out, and
+    DIR/NAME/rows.json says why.
     """
     from pmeans.experiments import run as running
     from pmeans.experiments.plan import Experiment
@@ -94,7 +101,9 @@ def show_table(
     experiment: ExperimentFile,
     *,
     format_: Format = "markdown",
-    output: Annotated[Path | None, option("FILE", "Where to.", shown="standard output")] = None,
+    output: Annotated[
+        Path | None, option("FILE", "File to write.", shown="standard output")
+    ] = None,
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:
@@ -111,7 +120,7 @@ def show_table(
     _write(render.render(made, format_), output)
 
 
-_COMPARED = "An experiment with results, a colon, and one of its encoders."
+_COMPARED = "Name of an experiment, a colon, and one of its encoders."
 
 
 @app.command(
@@ -137,13 +146,13 @@ def compare(
 def plot(
     experiment: ExperimentFile,
     *,
-    output: Annotated[Path, option("FILE", "Where to: .svg, .pdf or .png.")],
+    output: Annotated[Path, option("FILE", "File to write: .svg, .pdf or .png.")],
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:
     """Draw average scores against numbers of columns.
 
-    Of an experiment with columns, draw the scores of each pair of a training and a test language.
+    If the experiment has columns, draw the scores of each pair of training and test language.
     """
     from pmeans.experiments import plots
     from pmeans.experiments.plan import Experiment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pmeans.cli.console import say, table
+from pmeans.cli.console import say, table, warn
 from pmeans.cli.options import argument, examples
 from pmeans.files import size, sizes
 
@@ -13,14 +13,14 @@ EXAMPLES = examples("pmeans models", "pmeans models default")
 
 def models(
     model: Annotated[
-        str | None, argument("MODEL", "An encoder's folder or name, whose card to print.")
+        str | None, argument("MODEL", "Name or folder of a model whose card to print.")
     ] = None,
 ) -> None:
     """List the models that have a name, or print the card of one.
 
-    They lie in pmeans itself, in the library ($PMEANS_HOME/models, or pmeans/models in your cache
-    folder), or in packs that are installed by pip, whose files are compared with their checksums.
-    Packs of the catalogue that can be installed are listed as well.
+    Models come with pmeans, lie in the library ($PMEANS_HOME/models, or pmeans/models in your cache
+    folder), or are installed by pip as packs. The files of a pack are compared with their
+    checksums. Packs of the catalogue that are not installed are listed as well.
     """
     from pmeans import models, packs
     from pmeans.building.card import licences
@@ -41,7 +41,7 @@ def models(
         try:
             encoder = each.open()
         except PmeansError as error:
-            say(f"warning: {error}")
+            warn(error)
             continue
         folder = models.folder_of(encoder)
         n_bytes = sum(sizes(folder).values()) if folder else 0

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from pmeans._version import __version__
 from pmeans.cli import embed, evaluate, listing, making, search, serve, spaces, transfer
-from pmeans.cli.console import say, typed
+from pmeans.cli.console import say, typed, warn
 from pmeans.errors import PmeansError
 
 
@@ -105,7 +105,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal or a pipe cannot show, it sees spelled out: nobody is stopped by it.
             stream.reconfigure(errors="backslashreplace")
-    warnings.showwarning = lambda message, *_, **__: say(f"warning: {typed(str(message))}")
+    warnings.showwarning = lambda message, *_, **__: warn(message)
     app(prog_name="pmeans")
 
 

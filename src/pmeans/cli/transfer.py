@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, progress, say, table
+from pmeans.cli.console import job, progress, say, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from pmeans.transfer import Evaluation, TransferClassifier
 
 app = group("Train a classifier in one language, and use it in others.")
-Label = Annotated[str, option("NAME", "Column with the labels.")]
+Label = Annotated[str, option("NAME", "Name of the column with the labels.")]
 Separator = Annotated[
-    str | None, option("TEXT", "Splits the label column, if rows have several labels.")
+    str | None, option("TEXT", "What separates labels, if rows have several of them.")
 ]
 Adapt = Annotated[
     list[str] | None,
-    option("[CODE=]FILE", "Unlabelled text, a line each, to adapt a language to; may be repeated."),
+    option(
+        "[CODE=]FILE",
+        "Unlabelled texts of a language to adapt to, one per line. May be given several times.",
+    ),
 ]
 OneJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 
@@ -32,7 +35,7 @@ OneJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 def fit(
     train: Annotated[str, argument("TRAIN", "Labelled rows: .csv, .tsv, .jsonl, .parquet.")],
     *,
-    out: Annotated[Path, option("DIR", "Folder of the classifier.")],
+    out: Annotated[Path, option("DIR", "Folder to write the classifier to.")],
     text: options.Text = "text",
     label: Label = "label",
     lang: options.Lang = None,
@@ -41,15 +44,17 @@ def fit(
         str | None,
         option(
             "MODEL",
-            "An encoder's folder or name, a recipe, a word space.",
-            shown="the package's own",
+            "A model: its name or folder, a recipe, or a word space.",
+            shown="the model in the package",
         ),
     ] = None,
     separator: Separator = None,
-    balanced: Annotated[bool, flag("--balanced", "Let all classes weigh the same.")] = False,
+    balanced: Annotated[
+        bool, flag("--balanced", "Give all classes the same weight, large or small.")
+    ] = False,
     unsure: options.Unsure = None,
     adapt: Adapt = None,
-    seed: Annotated[int, option("N", "Of sample and folds.")] = 0,
+    seed: Annotated[int, option("N", "Seed of what is drawn at random.")] = 0,
     on_error: options.OnError = "fail",
     input_format: options.InputFormat = None,
     delimiter: options.Delimiter = None,
@@ -57,9 +62,9 @@ def fit(
 ) -> None:
     """Train a classifier on labelled text, and save it as a folder.
 
-    Columns, scaling and penalty are chosen by cross-validation on these rows; probabilities are
-    calibrated on rows held out of them, and for other languages by translations that the encoder
-    brings.
+    Columns, scaling and penalty are chosen by cross-validation on these rows. Probabilities are
+    calibrated on rows that are held out, and for other languages by translations that come with the
+    model.
     """
     from pmeans import models
     from pmeans.apply.labelled import adaptation_file, read_labelled
@@ -114,11 +119,16 @@ def predict(
     ],
     *,
     out: Annotated[
-        str, option("FILE", "Where to: .csv, .tsv, .jsonl, .parquet; '-' prints.")
+        str, option("FILE", "File to write: .csv, .tsv, .jsonl, .parquet; '-' prints.")
     ] = "-",
     format_: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
-        option(None, "Of the output, if its name does not tell.", "--format", shown="csv for '-'"),
+        option(
+            None,
+            "Format of the output, if its name does not show it.",
+            "--format",
+            shown="csv for '-'",
+        ),
     ] = None,
     text: options.Text = "text",
     lang: options.Lang = None,
@@ -135,11 +145,11 @@ def predict(
 ) -> None:
     """Label the rows of a file.
 
-    They keep their order and columns, and get some more: label, probability, and a note that says
-    if a row is unsure, has no known word, or could not be read. After a crash, the same command
-    goes on where it was.
+    The output has the rows and columns of the input, and further columns: label, probability, and a
+    note that says if a row is unsure, has no known word, or could not be read. After a crash, the
+    same command goes on where it stopped.
 
-    With --engine, FILE is a pattern of Parquet files, and --out a folder, as of 'pmeans embed'.
+    With --engine, FILE is a pattern of Parquet files, and --out a folder, as for 'pmeans embed'.
     """
     from pmeans import apply, parts
     from pmeans.apply.labelled import adaptation_file
@@ -158,7 +168,7 @@ def predict(
         say(f"{count(done.unsure, 'row')} unsure.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
-            say(f"warning: {done.doubts}")
+            warn(done.doubts)
         return
     classifier = TransferClassifier.load(folder)
     if unsure is not None:
@@ -177,7 +187,7 @@ def predict(
     say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
     for warning in how.words.warnings(encoder):
-        say(f"warning: {warning}")
+        warn(warning)
 
 
 @app.command(epilog=examples("pmeans transfer evaluate my-classifier/ test.csv --lang fr"))
@@ -224,13 +234,15 @@ def evaluate(
 )
 def explain(
     folder: options.Classifier,
-    sentence: Annotated[str, argument("SENTENCE", "The text.")],
+    sentence: Annotated[str, argument("SENTENCE", "Text to explain.")],
     *,
     lang: options.Lang = None,
     label: Annotated[
         str | None,
         option(
-            "NAME", "Which to explain; needed if texts may have several.", shown="the predicted one"
+            "NAME",
+            "Label to explain; required if texts can have several.",
+            shown="the predicted one",
         ),
     ] = None,
     as_json: OneJson = False,
@@ -238,7 +250,7 @@ def explain(
         Path | None, option("FILE", "Write a page with coloured words instead.")
     ] = None,
 ) -> None:
-    """Say which words of a text pushed towards a label, or away.
+    """Show which words of a text pushed towards a label, or away from it.
 
     The numbers are exact: with the constant they add up to how far the label is ahead of the
     best other one.
@@ -273,13 +285,15 @@ CLASSIFY = examples(
 
 def classify(
     folder: options.Classifier,
-    texts: Annotated[list[str] | None, argument("TEXT", "The texts.", "standard input")] = None,
+    texts: Annotated[
+        list[str] | None, argument("TEXT", "Texts to label.", "standard input")
+    ] = None,
     *,
     lang: options.Lang = None,
     unsure: options.Unsure = None,
     as_json: Annotated[bool, flag("--json", "Print a JSON object for each text.")] = False,
 ) -> None:
-    """Label single texts: those given, or the lines of standard input.
+    """Label single texts, or the lines of standard input.
 
     Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
     same for files.
@@ -309,7 +323,7 @@ def classify(
                 print(names, shown, (said or "").translate(options.ONE_LINE), sep="\t")
         sys.stdout.flush()
     for warning in words.warnings(classifier.encoder_):
-        say(f"warning: {warning}")
+        warn(warning)
 
 
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:

@@ -81,7 +81,7 @@ def test_one_place_for_several_spaces_is_refused(toml, tmp_path):
     toml.write_text(toml.read_text().replace('"r"', '"r-{n}"') + 'for = [{n = "1"}, {n = "2"}]')
     result = run(toml, "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 2
-    assert "is for one space, and these are r-1, r-2" in result.stderr
+    assert "there are several spaces: r-1, r-2" in result.stderr
 
 
 def test_an_unknown_kind_is_one_line(toml):
