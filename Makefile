@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs dist format bench bench-baselines bench-eval bench-serve golden tables fuzz fuzz-serve sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs dist format bench bench-baselines bench-eval bench-serve golden outputs tables fuzz fuzz-serve sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -102,6 +102,11 @@ bench-serve: .venv-bench/.installed  ## measure the server under load (7 minutes
 
 golden: setup  ## write the kept numbers of tests/golden/model again, after a change that moves them
 	$(BIN)/python tests/golden/test_model.py
+
+outputs: setup  ## write what snippets print, and numbers of results, into README and docs (PAGES: which)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
+	$(BIN)/python tests/golden/test_docs_tables.py
+	PYTHONPATH=tests $(BIN)/python tests/integration/test_docs.py $(PAGES)
 
 tables: setup  ## render tables and figures of all results again
 	for rows in results/*/rows.json; do name=$$(basename $$(dirname $$rows)); \

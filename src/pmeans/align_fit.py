@@ -26,7 +26,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, count
 from pmeans.types import Array, Floats
 
 Method = Literal["canonical", "ridge", "cca", "procrustes"]
@@ -92,8 +92,8 @@ class Products:
         dim = len(self.xx)
         if self.count < dim:
             raise InputError(
-                f"{self.count:,} pairs with known words on both sides are too few for a map of "
-                f"{dim:,} columns: give at least {dim:,}, better ten times as many."
+                f"{count(self.count, 'pair')} with known words on both sides are too few for a map "
+                f"of {count(dim, 'column')}: give at least {dim:,}, better ten times as many."
             )
 
 

@@ -56,17 +56,17 @@ def embed(
         batch: A ``pyarrow.RecordBatch`` or ``pyarrow.Table`` of n rows.
         model: What `pmeans.load` opens, or an encoder.
         text: Name of the column with the texts: strings of any of Arrow's kinds, also dictionaries.
-        lang: Language of all texts; None or ``"auto"`` finds it, unless a column tells.
+        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
         lang_column: Name of the column with the language of each text.
         column: What the new column is called.
         normalize: Scale every vector to length 1.
-        dtype: Of the numbers, as `pmeans.rows.writers` says; int8 keeps no lengths.
+        dtype: Type of the numbers. int8 keeps the direction of a vector, not its length.
         on_error: At a row that cannot be read (no text, bytes that are not UTF-8, no language of
             the model), ``"fail"`` stops and names it, ``"skip"`` makes its vector null. (Files
             that a command writes have zeros there.)
         n_threads: Threads to use; all available ones if None.
-        doubts: Counts rows whose language was looked for, and in doubt; if it is not given, a
-            warning says so.
+        doubts: Counts the rows whose language was detected, and those in doubt. If it is None, a
+            warning says how many are in doubt.
         place: What messages call the batch, and how many rows there are before it.
 
     Returns:
@@ -110,20 +110,23 @@ def predict(
     """Add labels to a batch: the columns ``label``, ``probability``, ``language`` and ``note``.
 
     If the batch has one of these, ``predicted_`` stands before all of them. The label is null where
-    the classifier is unsure, the language where a text is in none of the model's. The note says why
-    a row has no label of its own making, as `pmeans.apply.predict_to_file` does. A text that is
-    null is an empty one, as there.
+    the classifier is unsure. The language is null where a text is in none of the model's languages.
+    The note says why a label is missing or a fallback, as in `pmeans.apply.predict_to_file`. A text
+    that is null counts as an empty text.
 
     Args:
         batch: A ``pyarrow.RecordBatch`` or ``pyarrow.Table`` of n rows.
         classifier: The folder that `TransferClassifier.save` wrote, or a classifier.
-        text: As of `embed`, like all others.
-        lang: See there.
-        lang_column: See there.
-        on_error: See there. A row that is passed over has the note ``unreadable``, and null else.
+        text: Name of the column with the texts: strings of any of Arrow's kinds, also dictionaries.
+        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
+        lang_column: Name of the column with the language of each text.
+        on_error: At a row that cannot be read (bytes that are not UTF-8, no language of the model),
+            ``"fail"`` stops and names it. ``"skip"`` goes on: the note of the row is
+            ``unreadable``, and its other new columns are null.
         n_threads: Threads to use; all available ones if None.
-        doubts: Counts rows whose language was looked for, and in doubt; notes name them.
-        place: See there.
+        doubts: Counts the rows whose language was detected, and those in doubt. The notes say which
+            rows these are.
+        place: What messages call the batch, and how many rows there are before it.
 
     Returns:
         The same kind of table, with four more columns. Labels have the type that they were given

@@ -72,3 +72,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence with the nearest known name and a leading space, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, ``1 row`` or ``2,000 rows``; ``plural`` where -s is wrong."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.errors import FormatError, LanguageError
+from pmeans.errors import FormatError, LanguageError, count
 from pmeans.kernels import GramWeights
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
@@ -115,8 +115,8 @@ class Doubts:
 
     def __str__(self) -> str:
         return (
-            f"of {self.texts:,} texts, {self.none:,} are in none of the model's languages, and the "
-            f"language of {self.doubtful:,} is doubtful. The likeliest was taken."
+            f"language uncertain: of {count(self.texts, 'text')}, {self.none:,} in none of the "
+            f"model's languages, {self.doubtful:,} doubtful. The likeliest language was used."
         )
 
     def warn(self, stacklevel: int) -> None:

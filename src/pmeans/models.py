@@ -33,7 +33,7 @@ from pmeans.align import Alignment
 from pmeans.baselines import folder as baselines
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean
+from pmeans.errors import ConfigError, FormatError, InputError, StorageError, count, did_you_mean
 from pmeans.files import (
     CHECKSUMS,
     altered,
@@ -305,8 +305,8 @@ def _load_pack(found: Sequence[packs.Pack]) -> PowerMeanEncoder:
     changed = altered(folder)
     if changed:
         raise FormatError(
-            f"{pack} is damaged: {len(changed)} files were altered since the pack was made, such "
-            f"as {str(folder / changed[0])!r}. {pack.again}"
+            f"{pack} is damaged: {count(len(changed), 'file')} changed since the pack was made, "
+            f"such as {str(folder / changed[0])!r}. {pack.again}"
         )
     try:
         # What this pmeans does not know might reach a row.

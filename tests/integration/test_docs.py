@@ -1,18 +1,24 @@
-"""Every snippet in the README and the docs runs, and what a page names or links to exists.
+"""Every snippet in the README and the docs runs and prints what the page shows.
 
-The docs' snippets take minutes, and run with ``make test-integrations``.
+What a page names or links to exists. The docs' snippets take minutes, and run with ``make
+test-integrations``. After a wanted change, ``make outputs`` writes what they print into the pages,
+and the difference is read before it is committed.
 """
 
 import contextlib
 import importlib.util
+import os
 import re
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 import postgres
-from snippets import FENCE, ROOT, run_snippets
+from snippets import FENCE, ROOT, run_page, run_snippets, write_outputs
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 EVERY_PAGE = [
@@ -43,15 +49,26 @@ HIDDEN = (
     [ROOT / "README.md", *(pytest.param(p, marks=pytest.mark.integrations) for p in DOCS)],
     ids=lambda page: page.name,
 )
-def test_the_snippets_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
+def test_the_snippets_of_a_page_print_what_it_shows(page, tmp_path):
     for library in LIBRARIES.get(page.name, []):
         if importlib.util.find_spec(library) is None:
             pytest.skip(f"needs {library}: pip install 'pmeans[integrations]'")
-    with contextlib.ExitStack() as servers:
-        if "psycopg" in LIBRARIES.get(page.name, []):
-            for name, value in servers.enter_context(postgres.served()).items():
-                monkeypatch.setenv(name, value)
-        run_snippets(page, tmp_path, sys.executable, *(HIDDEN if page.name in LIBRARIES else ()))
+    with servers_of(page):
+        run_snippets(page, tmp_path, sys.executable, *options_of(page))
+
+
+@contextlib.contextmanager
+def servers_of(page: Path) -> Iterator[None]:
+    """Start the database that a page needs, if it does."""
+    if "psycopg" not in LIBRARIES.get(page.name, []):
+        yield
+        return
+    with postgres.served() as settings, patch.dict(os.environ, settings):
+        yield
+
+
+def options_of(page: Path) -> tuple[str, ...]:
+    return HIDDEN if page.name in LIBRARIES else ()
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
@@ -70,3 +87,13 @@ def anchors(page: Path) -> set[str]:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _write(pages: list[Path]) -> None:
+    for page in pages:
+        with servers_of(page), tempfile.TemporaryDirectory() as folder:
+            write_outputs(page, run_page(page, Path(folder), sys.executable, *options_of(page)))
+
+
+if __name__ == "__main__":
+    _write([Path(name) for name in sys.argv[1:]] or [ROOT / "README.md", *DOCS])

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import pmeans
 from pmeans import kernels
+from pmeans.cli import main as cli
 from pmeans.cli.console import typed
 from pmeans.cli.main import app
 from pmeans.spaces.edit import quantise
@@ -86,7 +88,8 @@ def test_embed_writes_rows_and_says_so_on_standard_error(run, tiny, tmp_path):
     result = run("embed", tiny, sentences, "--lang", "en", "--out", out)
     assert (result.exit_code, result.stdout) == (0, "")
     assert (
-        result.stderr == f"3 rows of 6 numbers in {out}.\n1 rows have no known word and are zero.\n"
+        result.stderr
+        == f"3 rows of 6 numbers in {out}.\n1 row without a known word: written as zeros.\n"
     )
     np.testing.assert_array_equal(np.load(out)[0], [1, 0] * 3)
 
@@ -109,7 +112,7 @@ def test_embed_warns_of_rows_that_it_skipped(run, tiny, tmp_path):
     args = ["embed", tiny, lines, "--lang", "en", "--out", tmp_path / "out.npy"]
     assert run(*args).exit_code == 1
     result = run(*args, "--on-error", "skip", "--restart")
-    assert "warning: 1 rows could not be read and are zero." in result.stderr
+    assert "warning: could not read 1 row: written as zeros." in result.stderr
     assert np.load(tmp_path / "out.npy").shape == (2, 6)
 
 
@@ -163,6 +166,39 @@ def test_messages_name_options_as_they_are_typed():
     told = 'restart=True, on_error="skip" or lang=; x/lang=de.txt stays, as n=1 does'
     expected = "--restart, --on-error skip or --lang; x/lang=de.txt stays, as n=1 does"
     assert typed(told) == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("needs pyspark for engine='spark'", "needs pyspark for --engine spark"),
+        ("ask for suffix=True.", "ask for --suffix."),
+        ("class_weight='balanced' is for one label", "--balanced is for one label"),
+        ('leave them out: policy=Policy(nan="skip").', "leave them out: --on-error skip."),
+        ("fit_znorm(sentences, lang='de').", "fit_znorm(sentences, lang='de')."),
+        ("fit(sentences, lang=...), or lang=", "fit(sentences, lang=...), or --lang"),
+    ],
+)
+def test_what_python_calls_otherwise_is_named_as_it_is_typed(told, expected):
+    assert typed(told) == expected
+
+
+@pytest.mark.parametrize("command", [[], ["embed"], ["spaces"], ["spaces", "list"]])
+def test_h_is_help(command, run):
+    result = run(*command, "-h")
+    assert result.exit_code == 0
+    assert result.stdout == run(*command, "--help").stdout
+
+
+def test_a_warning_names_options_as_they_are_typed(monkeypatch, capsys):
+    monkeypatch.setattr(
+        cli, "app", lambda **_: warnings.warn("slow: n_threads= is 1", stacklevel=1)
+    )
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        cli.main()
+    assert capsys.readouterr().err == "warning: slow: --n-threads is 1\n"
 
 
 def test_list_shows_what_is_installed_with_tabs_in_a_pipe(run, tiny):
@@ -280,7 +316,7 @@ def test_convert_keeps_the_words_of_a_corpus(run, tmp_path):
     file = write(tmp_path / "v.txt", VECTORS)
     corpus = write(tmp_path / "corpus.txt", "A house!\nthe,\n")
     args = ["--out", tmp_path / "v.safetensors", "--prune", corpus, "--limit", 3]
-    assert "2 of 3 words occur" in run("spaces", "convert", file, *args).stderr
+    assert "2 of 3 words kept" in run("spaces", "convert", file, *args).stderr
     assert list(pmeans.open_space(tmp_path / "v.safetensors").words("en")) == ["the", "house"]
 
 

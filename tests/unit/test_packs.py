@@ -138,7 +138,7 @@ def test_a_changed_byte_of_a_pack_is_found(install):
     with pytest.raises(FormatError) as caught:
         pmeans.load("tiny")
     assert str(caught.value) == (
-        "the model 'tiny' of pmeans-model-tiny 1.0.0 is damaged: 1 files were altered since the "
+        "the model 'tiny' of pmeans-model-tiny 1.0.0 is damaged: 1 file changed since the "
         f"pack was made, such as '{file}'. Install it again: pip install --force-reinstall "
         "pmeans-model-tiny"
     )
@@ -147,7 +147,7 @@ def test_a_changed_byte_of_a_pack_is_found(install):
 @pytest.mark.parametrize("name", ["spaces/toy.safetensors", CHECKSUMS])
 def test_a_missing_file_of_a_pack_is_found(install, name):
     (install("tiny") / name).unlink()
-    with pytest.raises(FormatError, match=f"is damaged: 1 files were altered.*{name}"):
+    with pytest.raises(FormatError, match=f"is damaged: 1 file changed.*{name}"):
         pmeans.load("tiny")
 
 

@@ -104,10 +104,10 @@ def predict_to_file(
 ) -> State:
     """Write every row of a source with its prediction, resuming where an earlier run was stopped.
 
-    A note says why a row has no label of its own making: ``unsure``, ``no known word`` (the label
-    is then the commonest of training), or ``unreadable``. Where languages are found, there is a
-    column for them, and a note if one is doubtful, or if a text is in none of the encoder's: then
-    it has no language, and is treated as the likeliest of them.
+    The note says why a label is missing or a fallback: ``unsure``, ``no known word`` (the label is
+    then the most frequent one of training), or ``unreadable``. If languages are detected, they get
+    a column. The note then also says if a language is doubtful, or if a text is in none of the
+    encoder's languages. Such a text has no language, and is treated as the likeliest of them.
 
     Args:
         classifier: What predicts.
@@ -115,10 +115,10 @@ def predict_to_file(
         out: As of `embed_to_file`: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``; a stream gets
             CSV unless the format says otherwise.
         options: How to predict.
-        format: Of the output, where the name does not tell.
-        restart: As of `embed_to_file`, like ``report`` and ``keep``.
-        report: See there.
-        keep: See there.
+        format: Format of the output, if its name does not show it.
+        restart: Start from the beginning, and discard what an earlier run has done.
+        report: Called at the start, and after each block.
+        keep: Further files and folders that must not be overwritten, such as the classifier's.
     """
     writer = table_writer(out, format)
     job = _Labelling(classifier, source, options or PredictOptions(), keep)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import count
 from pmeans.types import Power
 
 _MATERIAL = "## Material"
@@ -85,7 +86,7 @@ def _fitted(encoder: PowerMeanEncoder) -> list[list[str]]:
             mapped = "pivot"
         elif encoder.alignment and lang in encoder.alignment.maps:
             mapped = f"{encoder.alignment.maps[lang].origin}, {encoder.alignment.precision}"
-        rows.append([lang, f"{statistics.count:,} sentences", mapped])
+        rows.append([lang, count(statistics.count, "sentence"), mapped])
     return rows
 
 

@@ -21,7 +21,7 @@ from pmeans import models
 from pmeans.align import Alignment, LanguageMap
 from pmeans.building.build_file import TRANSLATIONS, drawn_sentences
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, LanguageError
+from pmeans.errors import InputError, LanguageError, count
 from pmeans.rows import read_lines
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
@@ -152,8 +152,8 @@ class NewLanguage:
             if all(map(is_sign, edit.count_words(space, sentences, self.lang, way))):
                 raise InputError(
                     f"none of the words learned for {self.lang!r} in {space.name!r} occurs in the "
-                    f"{len(sentences):,} sentences to fit its z-norm on. Is their language the "
-                    "one of the translations?"
+                    f"{count(len(sentences), 'sentence')} to fit its z-norm on. Is their language "
+                    "the one of the translations?"
                 )
 
     def _translations(self, paired: list[Pair], progress: Progress) -> WordPairs:
@@ -243,11 +243,11 @@ class NewLanguage:
             f"- Made from: {', '.join(files)}. The terms of these hold for the model, too.",
         ]
         if encoder.znorm and encoder.recipe.znorm == "per_language":
-            count = encoder.znorm.for_language(self.lang).count
-            lines.append(f"- Z-norm: fitted on {count:,} sentences.")
+            sentences = count(encoder.znorm.for_language(self.lang).count, "sentence")
+            lines.append(f"- Z-norm: fitted on {sentences}.")
         if self.pairs and encoder.translations:
-            count = len(encoder.translations.pairs.get(self.lang, ()))
-            lines.append(f"- Pairs that the model carries as text: {count:,}.")
+            n_pairs = len(encoder.translations.pairs.get(self.lang, ()))
+            lines.append(f"- Pairs that the model carries as text: {n_pairs:,}.")
         if encoder.alignment:
             lines.append(f"- Map: {encoder.alignment.maps[self.lang].origin}.")
         title = f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"

@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 import typer
 
+from pmeans.errors import count
+
 _ARGUMENTS = (
-    "batch_size", "delimiter", "dtype", "encoding", "format", "index", "input_format", "label",
-    "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text",
-    "texts", "separator", "unsure", "adapt",
+    "batch_size", "delimiter", "dtype", "encoding", "engine", "format", "index", "input_format",
+    "label", "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart",
+    "suffix", "text", "texts", "separator", "unsure", "adapt",
 )  # fmt: skip
 
 
@@ -37,14 +39,21 @@ def warn(warning: Exception | str) -> None:
 def typed(message: str) -> str:
     """Write arguments as they are typed: ``on_error="skip"`` in a message is ``--on-error skip``.
 
-    The library names its arguments, and an option is called as its argument.
+    The library names its arguments, and an option is called as its argument. Python code in a
+    message, as ``encoder.fit_znorm(sentences, lang="de")``, stays as it is.
     """
     named = "|".join(_ARGUMENTS)
 
     def option(found: re.Match[str]) -> str:
+        if not found[1]:
+            return found[0]
         return f"--{found[1].replace('_', '-')}{f' {found[2]}' if found[2] else ''}"
 
-    return re.sub(rf'\b({named})=(?:True\b|"(\w+)")?(?![\w/])', option, message)
+    message = message.replace("class_weight='balanced'", "--balanced")
+    message = re.sub(r"policy=Policy\([^)]*\)", "--on-error skip", message)
+    call = r"\w\([^()]*\)"
+    pattern = rf"""{call}|\b({named})=(?:True\b|["'](\w+)["'])?(?![\w/])"""
+    return re.sub(pattern, option, message)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -101,4 +110,4 @@ def job(title: str, total: int | None, out: str) -> Iterator[tuple[Any, Any]]:
         yield sys.stdout.buffer, lambda state: None
         return
     with resumable(), progress(title) as step:
-        yield out, lambda state: step(state.offset, f"{state.rows:,} rows", total)
+        yield out, lambda state: step(state.offset, count(state.rows, "row"), total)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, say, warn
 from pmeans.cli.options import argument, examples, flag, option
+from pmeans.errors import count
 
 if TYPE_CHECKING:
     from pmeans.identifier import Doubts
@@ -19,16 +20,16 @@ EXAMPLES = examples(
 
 
 def embed(
-    model: Annotated[str, argument("MODEL", "What embeds.")],
-    input_: Annotated[str, argument("INPUT", "The sentences.", "standard input")] = "-",
+    model: Annotated[str, argument("MODEL", "The model.")],
+    input_: Annotated[str, argument("INPUT", "File with the sentences.", "standard input")] = "-",
     *,
-    out: Annotated[str, option("FILE", "Where to; '-' prints JSON lines.")],
+    out: Annotated[str, option("FILE", "File to write; '-' prints JSON lines.")],
     format_: Annotated[
         Literal["npy", "jsonl", "parquet"] | None,
-        option(None, "Of FILE, if its name does not tell.", "--format"),
+        option(None, "Format of the output, if its name does not show it.", "--format"),
     ] = None,
     dtype: Annotated[
-        options.Precision, option(None, "Of the numbers; int8 keeps directions only.")
+        options.Precision, option(None, "Type of the numbers; int8 keeps directions only.")
     ] = "float32",
     text: options.Text = "text",
     lang: options.Lang = None,
@@ -39,26 +40,28 @@ def embed(
     normalize: Annotated[bool, flag("--normalize", "Scale vectors to length 1.")] = False,
     on_error: Annotated[
         Literal["fail", "skip"],
-        option(None, "At a row that cannot be read, stop or make it a zero row."),
+        option(None, "At a row that cannot be read, stop or write zeros for it."),
     ] = "fail",
-    n_threads: Annotated[int | None, option("N", "All cores if not given.", min=1)] = None,
-    batch_size: Annotated[int, option("N", "Rows embedded together.", min=1)] = 8192,
+    n_threads: Annotated[
+        int | None, option("N", "Number of threads.", min=1, shown="all cores")
+    ] = None,
+    batch_size: Annotated[int, option("N", "Number of rows embedded together.", min=1)] = 8192,
     engine: engines.Name = None,
     restart: options.Restart = False,
 ) -> None:
     """Embed the sentences of a file, row by row.
 
-    MODEL is 'default', an encoder's folder, a recipe (.toml), or a word space. INPUT is plain text
-    with a sentence per line, .csv, .tsv (unquoted), .jsonl or .parquet, compressed or not; '-' or
-    nothing is standard input.
+    MODEL is 'default', the folder of a model, a recipe (.toml), or a word space. INPUT is plain
+    text with a sentence per line, .csv, .tsv (unquoted), .jsonl or .parquet, compressed or not;
+    '-' or nothing is standard input.
 
     The output has a row for every row of the input, in its order. It is written piece by piece
     to FILE.partial: after a crash, the same command goes on from there and ends with the same
     bytes.
 
-    With --engine, INPUT is a pattern as 'crawl/*.parquet' or 's3://bucket/crawl/*.parquet', and
-    --out a folder: of parts, with all columns of the input and 'embedding'. Parts that are there
-    are not made again.
+    With --engine, INPUT is a folder or a pattern of Parquet files, such as 'crawl/*.parquet' or
+    's3://bucket/crawl/*.parquet'. They become Parquet files in the folder --out, with all columns
+    of the input and the column 'embedding'. What an earlier run has finished is not made again.
     """
     from pmeans import apply, models, parts, rows
 
@@ -86,14 +89,15 @@ def embed(
         state = apply.embed_to_file(
             encoder, source, to, how, format=format_, restart=restart, report=report, keep=(model,)
         )
-    say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
+    where = "" if out == "-" else f" in {out}"
+    say(f"{count(state.rows, 'row')} of {count(encoder.dim, 'number')}{where}.")
     _say_counts(state.empty, state.skipped, how.doubts)
 
 
 def _say_counts(empty: int, skipped: int, doubts: Doubts) -> None:
     if empty:
-        say(f"{empty:,} rows have no known word and are zero.")
+        say(f"{count(empty, 'row')} without a known word: written as zeros.")
     if doubts.any:
         warn(str(doubts))
     if skipped:
-        warn(f"{skipped:,} rows could not be read and are zero.")
+        warn(f"could not read {count(skipped, 'row')}: written as zeros.")

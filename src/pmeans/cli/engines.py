@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pmeans.cli.console import progress, resumable, say
 from pmeans.cli.options import option
+from pmeans.errors import count
 
 if TYPE_CHECKING:
     from pmeans.parts import Engine, Tally
 
 Name = Annotated[
     Literal["ray", "spark"] | None,
-    option(None, "What has the work done: then INPUT is Parquet files, and --out a folder."),
+    option(None, "Run on Ray or Spark. The input must be Parquet files, and --out a folder."),
 ]
 
 
@@ -37,7 +38,7 @@ def run(
         if value:
             raise InputError(f"{name}= does not go with --engine: leave it out.")
     if "-" in (given["files"], given["out"]):
-        raise InputError("--engine reads Parquet files and writes a folder: name both.")
+        raise InputError("--engine reads Parquet files and writes a folder: '-' is neither.")
     work: Engine = here
     if engine:
         module = importlib.import_module(f"pmeans.integrations.{engine}")
@@ -45,8 +46,9 @@ def run(
         work = module.run if engine == "spark" else _shown(module.run)  # Spark shows a bar itself
     with resumable():
         done = make(**given, engine=work)
-    there = f", {done.found:,} of which were there" if done.found else ""
-    say(f"{done.rows:,} rows in {done.parts:,} parts in {given['out']}{there}.")
+    there = f", {done.found:,} of them from an earlier run" if done.found else ""
+    made = f"{count(done.rows, 'row')} in {count(done.parts, 'part')}"
+    say(f"{made} in {given['out']}{there}.")
     return done
 
 

@@ -9,18 +9,26 @@ from typing import Annotated, Literal
 
 from pmeans.cli.console import progress, resumable, say, table
 from pmeans.cli.options import Data, argument, examples, group, option
+from pmeans.errors import count
 
 app = group("Evaluate encoders, and show the results as tables and figures.")
-ExperimentFile = Annotated[Path, argument("EXPERIMENT", "A TOML file, as in experiments/.")]
-Results = Annotated[Path, option("DIR", "Folder of all results.")]
+ExperimentFile = Annotated[
+    Path, argument("EXPERIMENT", "A TOML file, such as those in experiments/.")
+]
+Results = Annotated[Path, option("DIR", "Folder with the results.")]
 Which = Annotated[
     Literal["paper", "available"] | None,
-    option(None, "Only encoders over these word spaces.", "--set"),
+    option(None, "Only encoders of this set of word spaces.", "--set"),
 ]
 Format = Annotated[
-    Literal["markdown", "latex", "csv", "html"], option(None, "Of the table.", "--format")
+    Literal["markdown", "latex", "csv", "html"], option(None, "Format of the table.", "--format")
 ]
-Only = Annotated[list[str] | None, option("NAME", "May be given several times.")]
+OnlyEncoder = Annotated[
+    list[str] | None, option("NAME", "Evaluate this encoder. May be given several times.")
+]
+OnlyTask = Annotated[
+    list[str] | None, option("NAME", "Evaluate on this task. May be given several times.")
+]
 RESULTS = Path("results")
 
 
@@ -31,10 +39,10 @@ def run(
     data: Data = None,
     results: Results = RESULTS,
     which: Which = None,
-    only_encoder: Only = None,
-    only_task: Only = None,
+    only_encoder: OnlyEncoder = None,
+    only_task: OnlyTask = None,
     n_threads: Annotated[
-        int | None, option("N", "All cores if not given.", "--threads", min=1)
+        int | None, option("N", "Number of threads.", "--threads", min=1, shown="all cores")
     ] = None,
     device: Annotated[
         Literal["cpu", "cuda"], option(None, "Where classifiers are trained.")
@@ -42,10 +50,10 @@ def run(
 ) -> None:
     """Evaluate the encoders of an experiment on its tasks.
 
-    Each finished cell is kept in DIR/cells.jsonl at once: after an interruption the same command
-    goes on from there, and several may run at the same time. What another experiment has computed
-    is not computed again. What has no data or word space is left out, with the reason in
-    DIR/NAME/rows.json.
+    Each finished cell is written to DIR/cells.jsonl at once. After an interruption, the same
+    command goes on from there, and several can run at the same time. What another experiment has
+    computed is not computed again. Cells whose data or word space is missing are left out, and
+    DIR/NAME/rows.json says why.
     """
     from pmeans.experiments import run as running
     from pmeans.experiments.plan import Experiment
@@ -65,14 +73,14 @@ def run(
             n_threads=n_threads,
             device=device,
         )
-    for reason, count in Counter(outcome.reasons.values()).items():
-        say(f"{count} cells left out: {reason}")
+    for reason, times in Counter(outcome.reasons.values()).items():
+        say(f"{count(times, 'cell')} left out: {reason}")
     if outcome.elsewhere:
-        say(f"{outcome.elsewhere} cells are being evaluated by another run.")
+        say(f"{count(outcome.elsewhere, 'cell')} left to another run, which is at work on them.")
     if outcome.now or outcome.elsewhere:
-        say(f"{outcome.now} cells evaluated, {outcome.before} were finished before.")
+        say(f"{count(outcome.now, 'cell')} evaluated, {outcome.before:,} finished before.")
     else:
-        say(f"nothing to do: {outcome.before} cells finished.")
+        say(f"nothing to do: {count(outcome.before, 'cell')} finished before.")
 
 
 @app.command("tasks", epilog=examples("pmeans eval tasks --data ~/data"))
@@ -97,7 +105,9 @@ def show_table(
     experiment: ExperimentFile,
     *,
     format_: Format = "markdown",
-    output: Annotated[Path | None, option("FILE", "Where to.", shown="standard output")] = None,
+    output: Annotated[
+        Path | None, option("FILE", "File to write.", shown="standard output")
+    ] = None,
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:
@@ -117,7 +127,7 @@ def show_table(
     _write(render.render(made, format_), output)
 
 
-_COMPARED = "An experiment with results, a colon, and one of its encoders."
+_COMPARED = "Name of an experiment, a colon, and one of its encoders."
 
 
 @app.command(
@@ -143,13 +153,13 @@ def compare(
 def plot(
     experiment: ExperimentFile,
     *,
-    output: Annotated[Path, option("FILE", "Where to: .svg, .pdf or .png.")],
+    output: Annotated[Path, option("FILE", "File to write: .svg, .pdf or .png.")],
     results: Results = RESULTS,
     which: Which = None,
 ) -> None:
     """Draw average scores against numbers of columns.
 
-    Of an experiment with columns, draw the scores of each pair of a training and a test language.
+    If the experiment has columns, draw the scores of each pair of training and test language.
     """
     from pmeans.experiments import plots
     from pmeans.experiments.plan import Experiment

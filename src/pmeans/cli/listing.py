@@ -13,14 +13,14 @@ EXAMPLES = examples("pmeans models", "pmeans models default")
 
 def models(
     model: Annotated[
-        str | None, argument("MODEL", "An encoder's folder or name, whose card to print.")
+        str | None, argument("MODEL", "Name or folder of a model whose card to print.")
     ] = None,
 ) -> None:
     """List the models that have a name, or print the card of one.
 
-    They lie in pmeans itself, in the library ($PMEANS_HOME/models, or pmeans/models in your cache
-    folder), or in packs that are installed by pip, whose files are compared with their checksums.
-    Packs of the catalogue that can be installed are listed as well.
+    Models come with pmeans, lie in the library ($PMEANS_HOME/models, or pmeans/models in your cache
+    folder), or are installed by pip as packs. The files of a pack are compared with their
+    checksums. Packs of the catalogue that are not installed are listed as well.
     """
     from pmeans import models, packs
     from pmeans.building.card import licences

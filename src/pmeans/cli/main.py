@@ -57,9 +57,10 @@ def _drop_output() -> None:
 app = typer.Typer(
     cls=_Commands,
     help="Sentence embeddings from power means of word vectors.",
-    epilog="'pmeans COMMAND --help' says more about a command.",
+    epilog="'pmeans COMMAND --help' explains a command.",
     add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},  # also of every command below
     rich_markup_mode=None,  # plain help: the same in a pipe, and no rich to import
     pretty_exceptions_enable=False,
 )
@@ -91,7 +92,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -32,18 +32,18 @@ def train(
     files: Annotated[
         list[str],
         argument(
-            "FILE...", "TOML files: what to train, from what; FILE#NAME for one space of several."
+            "FILE...", "TOML files that say what to train. FILE#NAME is one space of several."
         ),
     ],
     out: Out = None,
     data: Data = None,
-    again: Annotated[bool, flag("--again", "Train even what is made and has not changed.")] = False,
+    again: Annotated[bool, flag("--again", "Train again, even if nothing has changed.")] = False,
 ) -> None:
     """Make word spaces: from text, word pairs or other spaces.
 
-    They are installed under their names. What they are made from is made first where a file names
-    it by its own file. After an interruption the same command goes on where it was, and the spaces
-    come out the same.
+    They are installed under their names. Where a file names another trainer file, the spaces of
+    that file are made first. After an interruption, the same command goes on where it stopped, and
+    the result is the same.
     """
     from pmeans.building.graph import Graph, install
     from pmeans.outputs import check_output
@@ -54,7 +54,9 @@ def train(
     nodes = graph.targets(files)
     if out and len(nodes) > 1:
         names = ", ".join(node.trainer.name for node in nodes)
-        raise typer.BadParameter(f"is for one space, and these are {names}.", param_hint="--out")
+        raise typer.BadParameter(
+            f"names one file, but there are several spaces: {names}.", param_hint="--out"
+        )
     for node in nodes:
         check_output(out or path_of(node.trainer.name), graph.inputs)
     with resumable(), progress(Path(files[0]).stem) as step:
@@ -70,8 +72,8 @@ def build(
         str,
         argument(
             "FILE",
-            "A TOML file: a recipe, its packing, what is fitted; or a kind of baseline and its "
-            "settings. Or a model that is there, by its folder or name, to make a package of it.",
+            "A TOML file: a recipe, how it is packed and what is fitted; or a kind of baseline and "
+            "its settings. To make a package: the name or folder of a model.",
         ),
     ],
     *,
@@ -81,13 +83,15 @@ def build(
         Path | None,
         option("DIR", "Also write the model as a pip package; DIR is called pmeans-model-NAME."),
     ] = None,
-    version: Annotated[str | None, option("VERSION", "Of the package.", shown="1.0.0")] = None,
+    version: Annotated[
+        str | None, option("VERSION", "Version of the package.", shown="1.0.0")
+    ] = None,
 ) -> None:
-    """Make a model as a TOML file says, or a pip package of one.
+    """Make a model from a TOML file, or a pip package from a model.
 
-    Word spaces that are named by their trainer files are trained first, unless they are made and
-    nothing has changed. Once 'pip install DIR' has installed a package, its model is loaded as
-    NAME. The size of each file goes to standard output.
+    Where a part names a trainer file, its word space is trained first, unless that has been done
+    and nothing has changed. After 'pip install DIR', the model of a package is loaded by its NAME.
+    The size of each file goes to standard output.
     """
     from pmeans import models
     from pmeans.building.baseline_file import read_build
@@ -97,10 +101,10 @@ def build(
 
     to_build = source.endswith(".toml")
     if to_build != (out is not None):
-        which = "say where to write the model." if to_build else "is for a TOML file."
+        which = "name a folder for the model." if to_build else "goes with a TOML file only."
         raise typer.BadParameter(which, param_hint="--out")
     if package is None and (version or not to_build):
-        raise typer.BadParameter("say where to write the package.", param_hint="--package")
+        raise typer.BadParameter("name a folder for the package.", param_hint="--package")
     for target in filter(None, (out, package)):
         check_output(target, [source])
     if out is not None:
@@ -116,7 +120,7 @@ def build(
 
 def extend(
     model: Annotated[
-        str | None, argument("MODEL", "An encoder's folder or name.", "the package's own")
+        str | None, argument("MODEL", "Name or folder of a model.", "the model in the package")
     ] = None,
     *,
     lang: Annotated[str, option("CODE", "The language to add.")],
@@ -124,22 +128,30 @@ def extend(
     dictionary: Annotated[
         list[str] | None,
         option(
-            "FILE", "Two columns: a word of the pivot, a word of CODE; may be given several times."
+            "FILE",
+            "Two columns: a word of the pivot language, and one of CODE. May be given several "
+            "times.",
         ),
     ] = None,
     pairs: Annotated[
         str | None,
-        option("FILE", "A .tsv of sentences: [source,] of the pivot, of the same in CODE."),
+        option(
+            "FILE",
+            "A .tsv file: a sentence of the pivot language and its translation into CODE. A first "
+            "column may name the source.",
+        ),
     ] = None,
-    text: Annotated[str | None, option("FILE", "Sentences in CODE, one a line.")] = None,
-    pivot: Annotated[str, option("CODE", "The model's language that is translated from.")] = "en",
+    text: Annotated[str | None, option("FILE", "Sentences in CODE, one per line.")] = None,
+    pivot: Annotated[
+        str, option("CODE", "Pivot language: the one that dictionaries and pairs translate from.")
+    ] = "en",
 ) -> None:
     """Add a language to a model.
 
     It is learned from a dictionary, from pairs of sentences, or from both. Its words become means
-    of their translations' vectors. Pairs, or else a text, say how its sentences are spread. Up to
-    1,000 of the pairs go into the model as text, to calibrate classifiers by. The model itself is
-    not changed, and neither are its other languages. All files may be compressed (.gz, .bz2, .xz).
+    of their translations' vectors. The z-norm is fitted on the pairs, or else on the text. Up to
+    1,000 of the pairs go into the model as text, to calibrate classifiers. MODEL and its other
+    languages are not changed. All files may be compressed (.gz, .bz2, .xz).
     """
     from pmeans.building.new_language import NewLanguage
     from pmeans.training.corpus import PairFile

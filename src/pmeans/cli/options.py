@@ -36,35 +36,46 @@ def examples(*commands: str) -> str:
     return f"\b\nExample{'s' if len(commands) > 1 else ''}:\n{lines}"
 
 
-Classifier = Annotated[Path, argument("DIR", "A folder that 'transfer fit' wrote.")]
-Text = Annotated[str, option("NAME", "Column with the texts.")]
+Classifier = Annotated[
+    Path, argument("DIR", "Folder of a classifier, made by 'pmeans transfer fit'.")
+]
+Text = Annotated[str, option("NAME", "Name of the column with the texts.")]
 Lang = Annotated[
     str | None,
     option(
         "LANGUAGE",
-        "Of all texts: a code or a name, as 'de' or 'German'.",
-        shown="found for each text",
+        "Language of the texts: a code or a name, such as 'de' or 'German'.",
+        shown="detected for each text",
     ),
 ]
-LangColumn = Annotated[str | None, option("NAME", "Column with the language of each text.")]
+LangColumn = Annotated[
+    str | None, option("NAME", "Name of the column with the language of each text.")
+]
 Unsure = Annotated[
-    float | None, option("P", "Predict nothing below this probability.", min=0, max=1)
+    float | None, option("P", "Give no label where its probability is below P.", min=0, max=1)
 ]
 OnError = Annotated[
-    Literal["fail", "skip"], option(None, "At a row that cannot be read, stop or go on.")
+    Literal["fail", "skip"], option(None, "At a row that cannot be read, stop or skip it.")
 ]
 InputFormat = Annotated[
     Literal["txt", "csv", "tsv", "jsonl", "parquet"] | None,
-    option(None, "Of the input, if its name does not tell."),
+    option(None, "Format of the input, if its name does not show it."),
 ]
 Delimiter = Annotated[
     str | None,
-    option("CHAR", "Between cells: a character, comma, semicolon, tab or pipe.", shown="found"),
+    option(
+        "CHAR",
+        "What separates the cells of a .csv file: a character, or the word comma, semicolon, tab "
+        "or pipe.",
+        shown="detected",
+    ),
 ]
 Encoding = Annotated[
-    str | None, option("NAME", "Of the text, as utf-8 or windows-1252.", shown="found")
+    str | None, option("NAME", "Encoding of the text, such as windows-1252.", shown="detected")
 ]
-Restart = Annotated[bool, flag("--restart", "Discard what an earlier run left in FILE.partial.")]
+Restart = Annotated[
+    bool, flag("--restart", "Start from the beginning, and discard what an earlier run has done.")
+]
 Precision = Literal["float32", "float16", "int8"]
 DATA = "$PMEANS_DATA, or data beside the word spaces"
 """Where data is, if nobody says."""

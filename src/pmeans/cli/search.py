@@ -9,6 +9,7 @@ from typing import Annotated
 from pmeans.cli import engines, options
 from pmeans.cli.console import progress, warn
 from pmeans.cli.options import argument, examples, flag, option
+from pmeans.errors import count
 
 EXAMPLES = examples(
     'pmeans search news.npy "rising rents" --lang en --texts news.txt',
@@ -17,28 +18,31 @@ EXAMPLES = examples(
 
 
 def search(
-    index: Annotated[str, argument("INDEX", "Where to look.")],
-    query: Annotated[str | None, argument("QUERY", "What to look for.")] = None,
+    index: Annotated[str, argument("INDEX", "File or folder to search in.")],
+    query: Annotated[str | None, argument("QUERY", "Text to search for.")] = None,
     *,
     queries: Annotated[
-        str | None, option("FILE", "Look for each line; '-' is standard input.")
+        str | None, option("FILE", "File with one query per line; '-' is standard input.")
     ] = None,
     model: Annotated[
-        str | None, option("MODEL", "What made INDEX.", shown="the default model")
+        str | None,
+        option("MODEL", "The model that INDEX was made with.", shown="the default model"),
     ] = None,
     lang: Annotated[
         str | None,
-        option("LANGUAGE", "Of the queries, as 'de' or 'German'.", shown="found for each query"),
+        option("LANGUAGE", "Language of the queries, such as 'de'.", shown="detected for each"),
     ] = None,
-    k: Annotated[int, option("N", "How many to find.", "-k", min=1)] = 10,
-    texts: Annotated[str | None, option("FILE", "The sentences that were embedded.")] = None,
+    k: Annotated[int, option("N", "Number of rows to find.", "-k", min=1)] = 10,
+    texts: Annotated[
+        str | None, option("FILE", "File with the sentences that were embedded.")
+    ] = None,
     text: Annotated[
         str | None, option("NAME", "Column with the sentences, in --texts or INDEX.", shown="text")
     ] = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
     approximate: Annotated[
-        bool, flag("--approximate", "Faster, by an index kept beside INDEX; may miss rows.")
+        bool, flag("--approximate", "Search faster, in a graph kept beside INDEX; may miss rows.")
     ] = False,
     as_json: Annotated[bool, flag("--json", "Print a JSON object for each query.")] = False,
 ) -> None:
@@ -70,7 +74,7 @@ def search(
         with progress("building the approximate index") as step:
 
             def report(done: int, total: int) -> None:
-                step(done, f"{done:,} rows", total)
+                step(done, count(done, "row"), total)
 
             if isinstance(opened, search.ShardedIndex):
                 graph = search.ApproximateShards(opened, report)
@@ -96,25 +100,26 @@ def search(
             f"nothing found: the model knows no word of {query!r}, or none of all rows."
         )
     if unknown:
-        warn(f"{unknown:,} queries found nothing: the model knows none of their words.")
+        which = count(unknown, "query", "queries")
+        warn(f"nothing found for {which}: the model knows none of their words.")
 
 
 INDEXING = examples("pmeans index vectors/ --shards 4 --engine ray --out index/")
 
 
 def index(
-    files: Annotated[str, argument("FILES", "What has the vectors.")],
+    files: Annotated[str, argument("FILES", "Folder or pattern of Parquet files with vectors.")],
     *,
-    out: Annotated[str, option("DIR", "Where to.")],
-    shards: Annotated[int, option("N", "How many.", min=1)] = 1,
+    out: Annotated[str, option("DIR", "Folder to write the index to.")],
+    shards: Annotated[int, option("N", "Number of shards.", min=1)] = 1,
     engine: engines.Name = None,
     restart: options.Restart = False,
 ) -> None:
     """Build an index in shards, for 'pmeans search DIR --approximate'.
 
     FILES is a folder that 'pmeans embed --engine' wrote, or a pattern of Parquet files with the
-    column 'embedding'. A shard is built by one worker, in its memory. Shards that are there are not
-    built again.
+    column 'embedding'. One worker builds one shard, in its memory. Shards that an earlier run has
+    finished are not built again.
     """
     from pmeans import parts
 

@@ -22,7 +22,7 @@ def serve(
         str | None,
         argument(
             "MODEL",
-            "What embeds.",
+            "The model.",
             "the classifier's encoder, or the default model",
             envvar="PMEANS_SERVE_MODEL",
         ),
@@ -36,9 +36,13 @@ def serve(
     text: Annotated[
         str | None, option("NAME", "Column with the sentences, in --texts or --index.")
     ] = None,
-    host: Annotated[str, option("ADDRESS", "Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, option("N", "0 takes a free one.", min=0, max=65535)] = 8000,
-    workers: Annotated[int, option("N", "Processes; one that dies is replaced.", min=1)] = 1,
+    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, option("N", "Port to listen on; 0 picks a free one.", min=0, max=65535)
+    ] = 8000,
+    workers: Annotated[
+        int, option("N", "Number of processes; one that dies is replaced.", min=1)
+    ] = 1,
     token_file: Annotated[
         str | None,
         option("FILE", "Bearer tokens, one per line: answer only those who send one."),

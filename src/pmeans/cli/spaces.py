@@ -9,16 +9,17 @@ import typer
 
 from pmeans.cli.console import progress, resumable, say, table, warn
 from pmeans.cli.options import Data, Precision, argument, examples, flag, group, option
+from pmeans.errors import count
 from pmeans.files import size
 
 if TYPE_CHECKING:
     from pmeans.spaces.space import WordSpace
 
 app = group("Convert, fetch, list and look at word spaces.")
-Space = Annotated[str, argument("SPACE", "An installed name, or a file.")]
-Out = Annotated[Path | None, option("PATH", "Write there, not into the library.")]
+Space = Annotated[str, argument("SPACE", "Name of an installed space, or a file.")]
+Out = Annotated[Path | None, option("PATH", "File to write, instead of installing the space.")]
 Type = Annotated[
-    Precision | None, option(None, "How to store numbers; as in the file if not given.")
+    Precision | None, option(None, "Type of the stored numbers.", shown="as in the file")
 ]
 
 
@@ -54,7 +55,7 @@ def list_spaces() -> None:
 def info(
     name: Space,
     verify: Annotated[
-        bool, flag("--verify", "Read all of it, and look for damage, nan and inf.")
+        bool, flag("--verify", "Read the whole file, and look for damage, NaN and infinity.")
     ] = False,
 ) -> None:
     """Describe a word space, by its name or its file."""
@@ -87,10 +88,12 @@ def info(
 @app.command(epilog=examples("pmeans spaces neighbours bivcd house --lang en --into de"))
 def neighbours(
     name: Space,
-    word: Annotated[str, argument("WORD", "Where to start.")],
-    lang: Annotated[str | None, option("CODE", "Of the word, if the space has several.")] = None,
+    word: Annotated[str, argument("WORD", "The word.")],
+    lang: Annotated[
+        str | None, option("CODE", "Language of the word, if the space has several.")
+    ] = None,
     into: Annotated[str | None, option("CODE", "Look in this language only.")] = None,
-    k: Annotated[int, option("N", "How many.", "-k", min=1)] = 10,
+    k: Annotated[int, option("N", "Number of words to print.", "-k", min=1)] = 10,
 ) -> None:
     """Print the words nearest to a word, by cosine."""
     from pmeans.spaces.library import find_space
@@ -108,28 +111,33 @@ def neighbours(
     epilog=examples("pmeans spaces convert wiki.de.vec.gz --lang de --dtype float16 --limit 200000")
 )
 def convert(
-    file: Annotated[Path, argument("FILE", "Vectors, also compressed.")],
+    file: Annotated[Path, argument("FILE", "File with vectors, compressed or not.")],
     out: Out = None,
-    name: Annotated[str | None, option("NAME", "Of the space; the file's if not given.")] = None,
+    name: Annotated[
+        str | None, option("NAME", "Name of the space.", shown="that of the file")
+    ] = None,
     lang: Annotated[str, option("CODE", "Language of the words.")] = "en",
-    format_: Annotated[str | None, option("NAME", "If the file does not tell.", "--format")] = None,
+    format_: Annotated[
+        str | None, option("NAME", "Format of the file.", "--format", shown="detected")
+    ] = None,
     case: Annotated[
         Literal["lower", "cased", "cased-then-lower"] | None,
-        option(None, "How to look words up; the words tell if not given."),
+        option(None, "How words are looked up.", shown="as the words of the file are written"),
     ] = None,
     dtype: Type = None,
     limit: Annotated[int | None, option("N", "Read the first N words only.", min=1)] = None,
     phrases: Annotated[
-        str | None, option("CHAR", "What joins the words of phrases, such as _ in New_York.")
+        str | None,
+        option("CHAR", "Character between the words of a phrase, such as _ in New_York."),
     ] = None,
     prune: Annotated[Path | None, option("CORPUS", "Keep the words of this text only.")] = None,
     on_error: Annotated[
         Literal["fail", "skip"], option(None, "At a bad entry, stop or leave it out.")
     ] = "fail",
 ) -> None:
-    """Convert a vector file into a word space, which opens at once.
+    """Convert a vector file into a word space, which opens instantly.
 
-    Numbers are never changed on the way, except by --dtype.
+    Only --dtype changes the numbers.
     """
     from pmeans.apply.labelled import words_of_corpus
     from pmeans.outputs import check_output
@@ -149,13 +157,13 @@ def convert(
     if prune:
         n_before = len(space)
         space = edit.prune(space, words_of_corpus(space, prune))
-        say(f"{len(space):,} of {n_before:,} words occur in {prune}.")
+        say(f"{len(space):,} of {count(n_before, 'word')} kept: those that occur in {prune}.")
     store(edit.quantise(space, dtype) if dtype else space, out)
 
 
 @app.command(epilog=examples("pmeans spaces fetch glove-840b --limit 200000"))
 def fetch(
-    name: Annotated[str, argument("NAME", "One of the catalogue's.")],
+    name: Annotated[str, argument("NAME", "Name of a space in the catalogue.")],
     limit: Annotated[int | None, option("N", "Keep the first N words only.", min=1)] = None,
 ) -> None:
     """Download a public word space, convert and install it."""
@@ -183,19 +191,26 @@ def store(space: WordSpace, out: Path | None) -> None:
 
 def describe(space: WordSpace, path: Path) -> None:
     """Say what a space is, and where."""
-    say(f"{len(space):,} words, {space.dim} d {space.matrix.dtype}, in {path}.")
+    kind = f"{count(space.dim, 'column')} of {space.matrix.dtype}"
+    say(f"{count(len(space), 'word')}, {kind}, in {path}.")
 
 
 @app.command(epilog=examples("pmeans spaces export glove-840b glove.txt --no-header"))
 def export(
     name: Space,
-    file: Annotated[Path, argument("FILE", "Where to.")],
+    file: Annotated[Path, argument("FILE", "File to write.")],
     format_: Annotated[
         Literal["text", "word2vec"] | None,
-        option(None, "word2vec's binary if FILE ends in .bin, else text.", "--format"),
+        option(
+            None, "Format of FILE: word2vec (binary) if it ends in .bin, else text.", "--format"
+        ),
     ] = None,
-    header: Annotated[bool, option(None, "Begin text with a line of sizes.")] = True,
-    suffix: Annotated[bool, flag("--suffix", "Append _en and the like to words.")] = False,
+    header: Annotated[
+        bool, option(None, "Write the numbers of words and columns as the first line of text.")
+    ] = True,
+    suffix: Annotated[
+        bool, flag("--suffix", "Append the language to each word: house_en.")
+    ] = False,
 ) -> None:
     """Write a word space for other programs: text, or word2vec's binary format."""
     from pmeans.outputs import check_output
@@ -208,18 +223,18 @@ def export(
         exporting.to_word2vec_binary(space, file, suffix=suffix)
     else:
         exporting.to_text(space, file, header=header, suffix=suffix)
-    say(f"{len(space):,} words of {space.name} in {file}.")
+    say(f"{count(len(space), 'word')} of {space.name} in {file}.")
 
 
 @app.command(epilog=examples("pmeans spaces merge wiki-en wiki-de --name wiki-en-de"))
 def merge(
-    names: Annotated[list[str], argument("SPACE...", "Installed names, or files.")],
+    names: Annotated[list[str], argument("SPACE...", "Names of installed spaces, or files.")],
     *,
-    name: Annotated[str, option("NAME", "Of the merged space.")],
+    name: Annotated[str, option("NAME", "Name of the merged space.")],
     out: Out = None,
     dtype: Type = None,
 ) -> None:
-    """Put several languages, or vocabularies of one, into one space; the first one wins."""
+    """Merge word spaces. If several have the same word, the first one is kept."""
     from pmeans.outputs import check_output
     from pmeans.spaces import edit
     from pmeans.spaces.library import find_space, path_of
@@ -239,7 +254,8 @@ def measure(
     *,
     data: Data = None,
     word: Annotated[
-        list[str] | None, option("WORD", "Also show its neighbours; may be given several times.")
+        list[str] | None,
+        option("WORD", "Also show the neighbours of WORD. May be given several times."),
     ] = None,
     picture: Annotated[Path | None, option("FILE", "Also draw translation pairs, as .svg.")] = None,
 ) -> None:
@@ -269,4 +285,4 @@ def measure(
         table(("WORD", *map(str.upper, space.languages)), near)
     if picture:
         n_pairs, langs = report.draw(space, folder, picture)
-        say(f"{n_pairs} translation pairs {'-'.join(langs)} in {picture}.")
+        say(f"{count(n_pairs, 'translation pair')} {'-'.join(langs)} in {picture}.")

@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
+from pmeans.errors import count
 
 if TYPE_CHECKING:
     from pmeans.transfer import Evaluation, TransferClassifier
 
 app = group("Train a classifier in one language, and use it in others.")
-Label = Annotated[str, option("NAME", "Column with the labels.")]
+Label = Annotated[str, option("NAME", "Name of the column with the labels.")]
 Separator = Annotated[
-    str | None, option("TEXT", "Splits the label column, if rows have several labels.")
+    str | None, option("TEXT", "What separates labels, if rows have several of them.")
 ]
 Adapt = Annotated[
     list[str] | None,
-    option("[CODE=]FILE", "Unlabelled text, a line each, to adapt a language to; may be repeated."),
+    option(
+        "[CODE=]FILE",
+        "Unlabelled texts of a language to adapt to, one per line. May be given several times.",
+    ),
 ]
 OneJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 
@@ -31,7 +35,7 @@ OneJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 def fit(
     train: Annotated[str, argument("TRAIN", "Labelled rows: .csv, .tsv, .jsonl, .parquet.")],
     *,
-    out: Annotated[Path, option("DIR", "Folder of the classifier.")],
+    out: Annotated[Path, option("DIR", "Folder to write the classifier to.")],
     text: options.Text = "text",
     label: Label = "label",
     lang: options.Lang = None,
@@ -40,15 +44,17 @@ def fit(
         str | None,
         option(
             "MODEL",
-            "An encoder's folder or name, a recipe, a word space.",
-            shown="the package's own",
+            "A model: its name or folder, a recipe, or a word space.",
+            shown="the model in the package",
         ),
     ] = None,
     separator: Separator = None,
-    balanced: Annotated[bool, flag("--balanced", "Let all classes weigh the same.")] = False,
+    balanced: Annotated[
+        bool, flag("--balanced", "Give all classes the same weight, large or small.")
+    ] = False,
     unsure: options.Unsure = None,
     adapt: Adapt = None,
-    seed: Annotated[int, option("N", "Of sample and folds.")] = 0,
+    seed: Annotated[int, option("N", "Seed of what is drawn at random.")] = 0,
     on_error: options.OnError = "fail",
     input_format: options.InputFormat = None,
     delimiter: options.Delimiter = None,
@@ -56,9 +62,9 @@ def fit(
 ) -> None:
     """Train a classifier on labelled text, and save it as a folder.
 
-    Columns, scaling and penalty are chosen by cross-validation on these rows; probabilities are
-    calibrated on rows held out of them, and for other languages by translations that the encoder
-    brings.
+    Columns, scaling and penalty are chosen by cross-validation on these rows. Probabilities are
+    calibrated on rows that are held out, and for other languages by translations that come with the
+    model.
     """
     from pmeans import models
     from pmeans.apply.labelled import adaptation_file, read_labelled
@@ -82,18 +88,19 @@ def fit(
             encoder,
             lang,
             separator,
-            lambda place: step(place.offset, f"{place.rows:,} rows", source.size),
+            lambda place: step(place.offset, count(place.rows, "row"), source.size),
         )
     with progress("fitting") as step:
         classifier.fit(rows.texts, rows.labels, lang=rows.lang, progress=step)
     _adapt_to(classifier, adapt, None)
     classifier.save(out)
     chosen = classifier.chosen
-    say(f"{len(classifier.classes_):,} classes learned from {chosen.rows:,} rows, in {out}.")
+    classes = count(len(classifier.classes_), "class", "classes")
+    say(f"{classes} learned from {count(chosen.rows, 'row')}, in {out}.")
     score = ""
     if chosen.score is not None:
         score = f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
-    kept = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
+    kept = f"the first {chosen.columns:,} of {count(encoder.dim, 'column')}"
     if chosen.powers is not None:
         kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
     say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
@@ -114,11 +121,16 @@ def predict(
     ],
     *,
     out: Annotated[
-        str, option("FILE", "Where to: .csv, .tsv, .jsonl, .parquet; '-' prints.")
+        str, option("FILE", "File to write: .csv, .tsv, .jsonl, .parquet; '-' prints.")
     ] = "-",
     format_: Annotated[
         Literal["csv", "tsv", "jsonl", "parquet"] | None,
-        option(None, "Of the output, if its name does not tell.", "--format", shown="csv for '-'"),
+        option(
+            None,
+            "Format of the output, if its name does not show it.",
+            "--format",
+            shown="csv for '-'",
+        ),
     ] = None,
     text: options.Text = "text",
     lang: options.Lang = None,
@@ -135,11 +147,11 @@ def predict(
 ) -> None:
     """Label the rows of a file.
 
-    They keep their order and columns, and get some more: label, probability, and a note that says
-    if a row is unsure, has no known word, or could not be read. After a crash, the same command
-    goes on where it was.
+    The output has the rows and columns of the input, and further columns: label, probability, and a
+    note that says if a row is unsure, has no known word, or could not be read. After a crash, the
+    same command goes on where it stopped.
 
-    With --engine, FILE is a pattern of Parquet files, and --out a folder, as of 'pmeans embed'.
+    With --engine, FILE is a pattern of Parquet files, and --out a folder, as for 'pmeans embed'.
     """
     from pmeans import apply, parts
     from pmeans.apply.labelled import adaptation_file
@@ -155,7 +167,7 @@ def predict(
             engine, parts.predict_parts, unfit, files=file, out=out, classifier=folder, text=text,
             lang=lang, lang_column=lang_column, on_error=on_error, restart=restart,
         )  # fmt: skip
-        say(f"{done.unsure:,} of the rows are unsure.")
+        say(f"{count(done.unsure, 'row')} unsure.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
             warn(str(done.doubts))
@@ -176,7 +188,7 @@ def predict(
             classifier, source, to, how, format=format_, restart=restart, report=report, keep=keep
         )
     where = "" if out == "-" else f" in {out}"
-    say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
+    say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
     for warning in how.words.warnings(encoder):
         warn(warning)
@@ -228,13 +240,15 @@ def evaluate(
 )
 def explain(
     folder: options.Classifier,
-    sentence: Annotated[str, argument("SENTENCE", "The text.")],
+    sentence: Annotated[str, argument("SENTENCE", "Text to explain.")],
     *,
     lang: options.Lang = None,
     label: Annotated[
         str | None,
         option(
-            "NAME", "Which to explain; needed if texts may have several.", shown="the predicted one"
+            "NAME",
+            "Label to explain; required if texts can have several.",
+            shown="the predicted one",
         ),
     ] = None,
     as_json: OneJson = False,
@@ -242,7 +256,7 @@ def explain(
         Path | None, option("FILE", "Write a page with coloured words instead.")
     ] = None,
 ) -> None:
-    """Say which words of a text pushed towards a label, or away.
+    """Show which words of a text pushed towards a label, or away from it.
 
     The numbers are exact: with the constant they add up to how far the label is ahead of the
     best other one.
@@ -280,13 +294,15 @@ CLASSIFY = examples(
 
 def classify(
     folder: options.Classifier,
-    texts: Annotated[list[str] | None, argument("TEXT", "The texts.", "standard input")] = None,
+    texts: Annotated[
+        list[str] | None, argument("TEXT", "Texts to label.", "standard input")
+    ] = None,
     *,
     lang: options.Lang = None,
     unsure: options.Unsure = None,
     as_json: Annotated[bool, flag("--json", "Print a JSON object for each text.")] = False,
 ) -> None:
-    """Label single texts: those given, or the lines of standard input.
+    """Label single texts, or the lines of standard input.
 
     Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
     same for files.
@@ -325,14 +341,14 @@ def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str
     for given in files or ():
         texts, code = read_adaptation(given, classifier.encoder_, lang)
         classifier.adapt(texts, lang=code)
-        say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")
+        say(f"{code or 'the texts'} adapted to {count(len(texts), 'line')}.")
 
 
 def _say_doubts(skipped: int, empty: int) -> None:
     if empty:
-        say(f"{empty:,} rows have no known word.")
+        say(f"{count(empty, 'row')} without a known word.")
     if skipped:
-        warn(f"{skipped:,} rows could not be read.")
+        warn(f"could not read {count(skipped, 'row')}.")
 
 
 def _show(found: Evaluation) -> None:
@@ -348,5 +364,6 @@ def _show(found: Evaluation) -> None:
         table(("LABEL \\ PREDICTED", *columns), [(str(name), *n) for name, n in lines])
     known = ", ".join(f"{lang} {words.known:.1%}" for lang, words in found.words.languages.items())
     sure = "" if not found.unsure else f" ({found.accuracy_sure or 0:.3f} of those that are sure)"
-    say(f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}, {found.rows:,} rows.")
+    scores = f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}"
+    say(f"{scores}, {count(found.rows, 'row')}.")
     say(f"unsure {found.unsure:.1%}; known words: {known}.")

@@ -36,7 +36,7 @@ def embed(
     Args:
         text: The texts: the name of a column, or an expression.
         model: What `pmeans.load` opens, or an encoder.
-        lang: Language of all texts; None or ``"auto"`` finds it, unless a column tells.
+        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
         lang_column: The language of each text: the name of a column, or an expression.
         normalize: Scale every vector to length 1.
         on_error: At a row of an unknown language, ``"fail"`` stops, ``"skip"`` makes it null.
@@ -56,15 +56,16 @@ def predict(
 ) -> polars.Expr:
     """Return an expression for labels: a struct of label, probability, language and note.
 
-    They are as `pmeans.arrow.predict` says. It is called ``predicted``: ``unnest("predicted")``
-    makes columns of it.
+    The fields are those of `pmeans.arrow.predict`. The struct is called ``predicted``, and
+    ``unnest("predicted")`` turns it into columns.
 
     Args:
-        text: As of `embed`, like ``lang`` and ``lang_column``.
+        text: The texts: the name of a column, or an expression.
         classifier: The folder that `TransferClassifier.save` wrote, or a classifier.
-        lang: See there.
-        lang_column: See there.
-        on_error: See there; the note of such a row is ``unreadable``.
+        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
+        lang_column: The language of each text: the name of a column, or an expression.
+        on_error: At a row of an unknown language, ``"fail"`` stops. ``"skip"`` goes on, and the
+            note of the row is ``unreadable``.
     """
     opened = arrow.open_classifier(classifier)
     make = partial(arrow.predict, classifier=opened, lang=lang, on_error=on_error)

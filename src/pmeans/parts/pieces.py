@@ -51,12 +51,12 @@ def embed_parts(
         out: The folder; on a cluster, one that all machines see under this name.
         engine: The ``run`` of `pmeans.integrations.ray` or `pmeans.integrations.spark`.
         model: What `pmeans.load` opens, in every process.
-        text: As of `pmeans.arrow.embed`, like all others.
-        lang: See there.
-        lang_column: See there.
-        normalize: See there.
-        dtype: See there.
-        on_error: See there; a row that is passed over has a vector of zeros, as in `pmeans embed`.
+        text: Name of the column with the texts.
+        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
+        lang_column: Name of the column with the language of each text.
+        normalize: Scale every vector to length 1.
+        dtype: Type of the numbers. int8 keeps the direction of a vector, not its length.
+        on_error: At a row that cannot be read, ``"fail"`` stops, and ``"skip"`` writes zeros.
         restart: Discard the parts that earlier runs of such a job wrote there.
     """
     encoder = arrow.open_encoder(model)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pmeans import errors
 from pmeans.apply.pipeline import versions
-from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import check_regular, locked, remove_leftovers, replacing
 from pmeans.identifier import Doubts
 from pmeans.outputs import check_output
@@ -162,7 +162,7 @@ def _finished(folder: Path, kind: str, wanted: set[str], restart: bool) -> set[s
         )
     if others and not restart:
         raise InputError(
-            f"{str(folder)!r} holds {len(others):,} part{'s' * (len(others) != 1)} made of other "
+            f"{str(folder)!r} holds {count(len(others), 'part')} made of other "
             "inputs, or with another model or options: choose another folder, or discard all "
             "parts with restart=True."
         )

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmeans import config
-from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import check_regular, locked, replacing
 from pmeans.rows.fields import Place
 
@@ -143,8 +143,8 @@ class Partial:
         if changed and state.rows:
             raise InputError(
                 f"{str(self.path)!r} was begun with something else: {'; '.join(changed)}. "
-                "Resume it with what it was begun with, or discard its "
-                f"{state.rows:,} row{'s' * (state.rows != 1)} with restart=True."
+                f"Resume it with what it was begun with, or discard its {count(state.rows, 'row')} "
+                "with restart=True."
             )
         if size < state.size:
             raise FormatError(

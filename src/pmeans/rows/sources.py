@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import optional
 from pmeans.rows.code_pages import written_language
 from pmeans.rows.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
@@ -94,9 +94,9 @@ class TextSource(Source):
             parser.begin(lines)
             if start.offset and not lines.go_to(start):
                 raise InputError(
-                    f"the input is not the one that was begun with: its first {start.rows:,} rows "
-                    "differ. Give the same input to resume, or discard what was done with "
-                    "restart=True."
+                    f"this is another input than before: it differs in its first "
+                    f"{count(start.rows, 'row')}. Give the same input to resume, or discard what "
+                    "was done with restart=True."
                 )
             while chunk := lines.chunk():
                 yield from parser.blocks(lines, chunk, n_rows)

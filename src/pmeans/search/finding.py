@@ -56,7 +56,7 @@ class Index:
                 found[count - 1] = text or ""
         if count != self.rows.shape[0]:
             raise FormatError(
-                f"there are {count:,} texts for the {self.rows.shape[0]:,} rows of "
+                f"the numbers of texts ({count:,}) and of rows ({self.rows.shape[0]:,}) differ for "
                 f"{str(self.path)!r}: give the very file that was embedded."
             )
         return found

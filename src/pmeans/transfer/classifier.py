@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError
+from pmeans.errors import InputError, count
 from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
@@ -191,7 +191,7 @@ class TransferClassifier(Estimator):
             moments.add(rows[~coverage.zero_rows])
         if not moments.count:
             raise InputError(
-                f"none of {len(given):,} texts to adapt to has a known word: is the language right?"
+                f"no known word in {count(len(given), 'text')} to adapt to: is the language right?"
             )
         adapted = {**fitted.adapted, code: side_by_side([moments])}
         self._fitted = dataclasses.replace(fitted, adapted=adapted)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, count
 from pmeans.sentence_encoder import check_sentences
 from pmeans.types import Array
 
@@ -93,7 +93,9 @@ def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | lis
         )
     given: list[Any] = [x.item() if isinstance(x, np.generic) else x for x in labels]
     if len(given) != n_rows:
-        raise InputError(f"{n_rows:,} texts and {len(given):,} labels: each text needs its label.")
+        raise InputError(
+            f"{count(n_rows, 'text')}, but {count(len(given), 'label')}: give one for each text."
+        )
     if not given:
         raise InputError("no rows: give at least one text for each class.")
     kind = _kind(given[0], 0)
@@ -152,5 +154,7 @@ def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[
         return lang
     codes = list(lang)
     if len(codes) != n_rows:
-        raise InputError(f"{n_rows:,} texts and {len(codes):,} languages: give one for each text.")
+        raise InputError(
+            f"{count(n_rows, 'text')}, but {count(len(codes), 'language')}: give one for each text."
+        )
     return codes

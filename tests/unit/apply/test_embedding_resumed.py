@@ -135,7 +135,7 @@ def test_other_lines_on_standard_input_do_not_resume(tmp_path, encoder, monkeypa
     feed(monkeypatch, SENTENCES)
     stop_after(encoder, "-", out, 4)
     feed(monkeypatch, lines)
-    with pytest.raises(InputError, match="its first 4 rows differ"):
+    with pytest.raises(InputError, match="differs in its first 4 rows"):
         embed(encoder, "-", out)
 
 

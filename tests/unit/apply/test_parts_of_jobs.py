@@ -308,7 +308,7 @@ def test_an_engine_that_is_absent_is_named_with_its_extra(monkeypatch, engine, l
     [
         (["--format", "npy"], "--format does not go with --engine"),
         (["--n-threads", "2"], "--n-threads does not go with --engine"),
-        (["--out", "-"], "name both"),
+        (["--out", "-"], "'-' is neither"),
     ],
 )
 def test_options_for_files_are_refused_with_an_engine(more, message):

@@ -57,8 +57,7 @@ def test_run_keeps_results_under_the_experiments_name_and_says_what_it_did(eval_
     result = eval_("run", "toy.toml", "--data", "data")
     assert result.exit_code == 0
     assert result.stderr == (
-        "2 cells left out: no word space named 'far-away'\n"
-        "8 cells evaluated, 0 were finished before.\n"
+        "2 cells left out: no word space named 'far-away'\n8 cells evaluated, 0 finished before.\n"
     )
     named = json.loads((tmp_path / "results/toy/rows.json").read_text())["cells"]
     assert {row for row, *_ in named} == {"mean", "min max"}
@@ -68,7 +67,7 @@ def test_run_keeps_results_under_the_experiments_name_and_says_what_it_did(eval_
 
 def test_a_finished_run_has_nothing_to_do(eval_, finished):
     result = eval_("run", "toy.toml", "--data", "data", "--set", "available")
-    assert result.stderr == "nothing to do: 8 cells finished.\n"
+    assert result.stderr == "nothing to do: 8 cells finished before.\n"
 
 
 def test_run_can_be_limited_to_encoders_and_tasks(eval_, fakes, tmp_path):

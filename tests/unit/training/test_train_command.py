@@ -33,7 +33,7 @@ def test_the_space_is_installed_under_its_name(toml):
     result = run(toml)
     path = toml.parent / "home" / "spaces" / "r.safetensors"
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == f"3 words, 3 d float32, in {path}.\n"
+    assert result.stderr == f"3 words, 3 columns of float32, in {path}.\n"
     assert pmeans.open_space(path).name == "r"
 
 
@@ -81,7 +81,7 @@ def test_one_place_for_several_spaces_is_refused(toml, tmp_path):
     toml.write_text(toml.read_text().replace('"r"', '"r-{n}"') + 'for = [{n = "1"}, {n = "2"}]')
     result = run(toml, "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 2
-    assert "is for one space, and these are r-1, r-2" in result.stderr
+    assert "there are several spaces: r-1, r-2" in result.stderr
 
 
 def test_an_unknown_kind_is_one_line(toml):

@@ -210,7 +210,7 @@ def test_adapting_one_language_leaves_the_others_as_they_are(encoder):
 
 
 def test_adapting_needs_a_known_word(fitted):
-    with pytest.raises(InputError, match="none of 2 texts to adapt to has a known word"):
+    with pytest.raises(InputError, match="no known word in 2 texts to adapt to"):
         fitted.adapt(["xyzzy", ""], lang="de")
 
 
@@ -249,8 +249,8 @@ def test_few_unknown_words_are_no_reason_to_warn(fitted):
 MISTAKES = {
     "one class": ((["good", "nice"], ["pos", "pos"]), {}, "only one class, 'pos'"),
     "no rows": (([], []), {}, "no rows"),
-    "lengths": ((["good", "bad"], ["pos"]), {}, "2 texts and 1 labels"),
-    "all empty": ((["", None], ["pos", "neg"]), {}, "none of 2 texts has a known word"),
+    "lengths": ((["good", "bad"], ["pos"]), {}, "2 texts, but 1 label: give"),
+    "all empty": ((["", None], ["pos", "neg"]), {}, "no known word in 2 texts"),
     "one string": (("good", ["pos"]), {}, "got one str"),
     "a number": (([1, 2], ["pos", "neg"]), {}, "text 0 is int"),
     "mixed labels": ((["good", "bad"], ["pos", ["neg"]]), {}, "row 1 has the label"),
@@ -258,7 +258,7 @@ MISTAKES = {
     "labels of two types": ((["good", "bad"], [1, True]), {}, "row 1 has the label True"),
     "a table of labels": ((["good", "bad"], np.eye(2, dtype=int)), {}, "Give one column"),
     "a table of texts": ((np.array([["good"], ["bad"]]), ["pos", "neg"]), {}, "column of texts"),
-    "languages": ((["good", "bad"], ["pos", "neg"]), {"lang": ["en"]}, "1 languages"),
+    "languages": ((["good", "bad"], ["pos", "neg"]), {"lang": ["en"]}, "1 language: give"),
 }
 
 

@@ -79,7 +79,7 @@ def test_what_was_chosen_is_said(run, files):
     said = run("fit en.csv --lang en --model enc --out made").stderr
     assert "chosen: powers -inf, 1, inf, scaling none, penalty 0.01; accuracy 1.000" in said
     said = run("fit en.csv --lang en --model canonical --out made").stderr
-    assert "chosen: the first 1 of 1 columns, scaling none, penalty" in said
+    assert "chosen: the first 1 of 1 column, scaling none, penalty" in said
     assert TransferClassifier.load("made").chosen.powers is None
 
 
@@ -147,8 +147,8 @@ def test_a_language_that_is_left_out_is_found_and_told(run, files):
     assert [row["language"] for row in rows] == ["en", "de", "", "en"]
     notes = ["", "", "no known word; no known language", "which language?"]
     assert [row["note"] for row in rows] == notes
-    said = "of 4 texts, 1 are in none of the model's languages, and the language of 1 is doubtful"
-    assert f"warning: {said}" in result.stderr
+    said = "of 4 texts, 1 in none of the model's languages, 1 doubtful"
+    assert f"warning: language uncertain: {said}" in result.stderr
 
 
 @pytest.mark.usefixtures("finding")
@@ -239,9 +239,9 @@ def test_broken_rows_are_counted_and_no_other_is_lost(run, files):
     write_csv("broken.csv", "en", extra=BROKEN)
     result = run("fit broken.csv --lang en --model enc --out made --on-error skip")
     assert "learned from 41 rows" in result.stderr
-    assert "warning: 4 rows could not be read." in result.stderr
+    assert "warning: could not read 4 rows." in result.stderr
     result = run("predict model broken.csv --lang en --out out.csv --on-error skip")
-    assert "warning: 3 rows could not be read." in result.stderr  # here no label is needed
+    assert "warning: could not read 3 rows." in result.stderr  # here no label is needed
     notes = [row["predicted_note"] for row in read_csv("out.csv")[40:]]
     assert notes == ["unreadable", "unreadable", "unreadable", "", ""]
 
@@ -388,7 +388,7 @@ def test_half_a_character_in_a_label_is_named_by_its_line_or_passed_over(run, fi
     assert "half.jsonl, line 41: half a character" in result.stderr
     result = run("fit half.jsonl --lang en --model enc --out made --on-error skip")
     assert "learned from 40 rows" in result.stderr
-    assert "warning: 1 rows could not be read." in result.stderr
+    assert "warning: could not read 1 row." in result.stderr
 
 
 def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, count
 from pmeans.kernels import index
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.types import Array, Bytes, Case, Ints, WordTable
@@ -110,7 +110,7 @@ class ReadReport:
             "missing at the end": self.truncated,
         }
         left_out = [f"{count:,} {what}" for what, count in counts.items() if count]
-        first = f"{self.source}: {self.kept:,} of {self.seen:,} entries kept"
+        first = f"{self.source}: {self.kept:,} of {count(self.seen, 'entry', 'entries')} kept"
         if left_out:
             first += f"; left out: {', '.join(left_out)}"
         return "\n  ".join([f"{first}.", *self.examples])
@@ -217,7 +217,7 @@ class Tally:
             way_out = "first" if problem == "duplicates" else "skip"
             raise FormatError(
                 f"{self.path}, {where}. To leave such entries out and count them: "
-                f'--on-error skip, or Policy({problem}="{way_out}").'
+                f'policy=Policy({problem}="{way_out}").'
             )
         self.counts[problem] += n
         self.note(where)
