@@ -31,6 +31,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.languages import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import Precision, are_numbers, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
@@ -233,15 +234,14 @@ class Alignment(MappedFields):
 
     def factors(self, lang: str) -> tuple[Floats, ...]:
         """Return the factors of a language's map; the pivot may have none."""
-        if lang not in self.maps and lang == self.pivot:
-            return ()
-        if lang not in self.maps:
+        code = match(lang, {self.pivot: None, **self.maps})
+        if code is None:
             fitted = ", ".join(map(repr, {self.pivot: None, **self.maps}))
             raise LanguageError(
                 f"the alignment has no map for {lang!r} (it has: {fitted}). Fit one on parallel "
                 f"text: encoder.fit_alignment({{{lang!r}: pairs}}, pivot={self.pivot!r})."
             )
-        return self.maps[lang].factors
+        return self.maps[code].factors if code in self.maps else ()
 
 
 def _stored(factor: Floats, precision: Precision) -> tuple[Array, Floats | None]:

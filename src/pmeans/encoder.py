@@ -83,7 +83,11 @@ class PowerMeanEncoder(SentenceEncoder):
         named = [space.languages for space in self.spaces.values()]
         specific = {lang for langs in named for lang in langs if lang != ANY_LANGUAGE}
         covered = [lang for lang in specific if all(s.covers(lang) for s in self.spaces.values())]
-        self.languages = tuple(sorted(covered))  # that every part covers
+        # Two codes of one language are told apart only by a space that does so: 'fr' and 'fr-CA'.
+        apart: dict[tuple[str | None, ...], str] = {}
+        for lang in sorted(covered, key=lambda code: (len(code), code)):
+            apart.setdefault(tuple(space.code(lang) for space in self.spaces.values()), lang)
+        self.languages = tuple(sorted(apart.values()))  # that every part covers
         if specific and not covered:
             raise LanguageError(
                 f"the spaces of recipe {recipe.name!r} share no language: "
@@ -91,7 +95,7 @@ class PowerMeanEncoder(SentenceEncoder):
             )
         self._only = languages
         if languages is not None:
-            self.languages = tuple(map(self.language, languages))
+            self.languages = tuple(dict.fromkeys(map(self.language, languages)))
         widths = [self.spaces[part.space].dim * len(part.powers) for part in recipe.parts]
         ends = np.cumsum(widths).tolist()
         self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
@@ -286,6 +290,8 @@ class PowerMeanEncoder(SentenceEncoder):
                 f"alignment maps z-scores of each language, and recipe {self.name!r} has znorm = "
                 f"{self.recipe.znorm!r}: set it to 'per_language' and fit it first."
             )
+        pivot = self.language(pivot)
+        pairs = {self.language(lang): listed for lang, listed in pairs.items()}
         old = self.alignment or Alignment(pivot, {})
         plain = self.replace(alignment=None)
         if not 0 <= keep < len(self._columns):

@@ -21,6 +21,8 @@ import contextlib
 import difflib
 from collections.abc import Iterable, Iterator
 
+_LONGEST_NAME = 200
+
 
 class PmeansError(Exception):
     """Base of every error pmeans raises on purpose."""
@@ -68,8 +70,19 @@ def naming(where: str) -> Iterator[None]:
         raise type(error)(f"{where}: {error}") from error
 
 
+def shown(value: object, length: int = 60) -> str:
+    """Return a value as Python writes it, cut to about so many characters for a message."""
+    if isinstance(value, str | bytes) and len(value) > length:
+        written = repr(value[:length])
+        return f"{written[:-1]}…{written[-1]}"
+    written = repr(value)
+    return written if len(written) <= length + 2 else f"{written[:length]}…"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence with the nearest known name and a leading space, or nothing."""
+    if len(name) > _LONGEST_NAME:  # nobody mistyped that
+        return ""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

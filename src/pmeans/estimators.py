@@ -20,8 +20,9 @@ from sklearn.utils.validation import FLOAT_DTYPES, check_array, check_is_fitted,
 from pmeans.align_fit import Fit, Method, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
+from pmeans.languages import match, tidy_code
 from pmeans.models import opened
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.sentence_encoder import SentenceEncoder, by_language
 from pmeans.transfer.labels import read_languages, read_texts
 from pmeans.types import Array, Floats, Power
 from pmeans.znorm import SHARED, Moments, Statistics, side_by_side
@@ -149,13 +150,14 @@ class ZNormTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
         out = np.zeros_like(rows)
         known = rows.any(axis=1)
         for code, which in _by_code(lang, len(rows)):
-            if code not in self.statistics_:
+            fitted = match(code, self.statistics_)
+            if fitted is None:
                 raise LanguageError(
                     f"no z-norm was fitted for {code!r}, but for "
                     f"{', '.join(map(repr, self.statistics_))} (where {SHARED!r} is no language): "
                     "name languages in fit and in transform, or in neither."
                 )
-            statistics = self.statistics_[code]
+            statistics = self.statistics_[fitted]
             some = which[known[which]]
             out[some] = (rows[some] - statistics.mean) * statistics.factor
         return out
@@ -180,12 +182,10 @@ class ZNormTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
 def _by_code(lang: str | Iterable[str] | None, n_rows: int) -> Iterator[tuple[str, Array]]:
     """Group rows by language: codes, and the rows that have them, (n,)."""
     codes = read_languages(lang, n_rows)
-    if not isinstance(codes, list):
-        yield codes or SHARED, np.arange(n_rows)
+    if codes is None:
+        yield SHARED, np.arange(n_rows)
         return
-    each = np.array(codes, dtype=object)
-    for code in dict.fromkeys(codes):
-        yield code, np.flatnonzero(each == code)
+    yield from by_language([""] * n_rows, codes, lambda code: tidy_code(code or SHARED))
 
 
 class MapTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

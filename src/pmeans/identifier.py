@@ -20,6 +20,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import FormatError, LanguageError, count
 from pmeans.kernels import GramWeights
+from pmeans.languages import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Ids
@@ -140,26 +141,32 @@ class Identifier(MappedFields):
     letters: npt.NDArray[np.uint64]
     weights: npt.NDArray[np.uint8]
     sharpness: float
-    _choices: dict[tuple[str, ...], GramWeights] = field(default_factory=dict, init=False)
+    _choices: dict[tuple[str, ...], tuple[Sequence[str], GramWeights]] = field(
+        default_factory=dict, init=False
+    )
 
     def find(
         self, texts: Sequence[str], languages: tuple[str, ...], n_threads: int | None = None
     ) -> FoundLanguages:
         """Find the languages of texts among some, or that they are in none of these."""
         if languages not in self._choices:
-            self._choices[languages] = self.among(languages)
-        found = kernels.identify(texts, self._choices[languages], n_threads)
-        return FoundLanguages(self.languages, *found)
+            # What is found is told by the codes that were asked for.
+            asked = {match(lang, self.languages): lang for lang in languages}
+            names = tuple(asked.get(code, code) for code in self.languages)
+            self._choices[languages] = names, self.among(languages)
+        codes, weights = self._choices[languages]
+        return FoundLanguages(codes, *kernels.identify(texts, weights, n_threads))
 
     def among(self, languages: Sequence[str]) -> GramWeights:
         """Return what is needed to choose among some languages."""
-        unknown = [lang for lang in languages if lang not in self.languages]
+        codes = [match(lang, self.languages) for lang in languages]
+        unknown = [lang for lang, code in zip(languages, codes, strict=True) if code is None]
         if unknown:
             raise LanguageError(
                 f"the language of a text cannot be found: this model's identifier does not know "
                 f"{', '.join(unknown)}. Say which language it is: lang=."
             )
-        wanted = np.isin(self.languages, languages)
+        wanted = np.isin(self.languages, [code for code in codes if code])
         return GramWeights(self.letters, self.weights, wanted, self.sharpness)
 
     def digest(self) -> str:

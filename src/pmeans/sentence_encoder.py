@@ -20,8 +20,9 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.coverage import Coverage
-from pmeans.errors import InputError, LanguageError
+from pmeans.errors import InputError, LanguageError, shown
 from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
+from pmeans.languages import language_code
 from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.types import Array, Floats
@@ -224,11 +225,7 @@ class SentenceEncoder(abc.ABC):
             raise LanguageError(
                 f"which language? This encoder covers {', '.join(self.languages)}: pass lang=."
             )
-        if self.languages and lang not in self.languages:
-            raise LanguageError(
-                f"no language {lang!r}: this encoder covers {', '.join(self.languages)}."
-            )
-        return lang
+        return language_code(lang, self.languages)
 
     def similarity(self, a: Array, b: Array) -> Floats:
         """Return the cosine of every row of a with every row of b, (n_a, n_b)."""
@@ -278,6 +275,7 @@ def chunks(
         raise InputError(f"batch_size must be at least 1, not {size}.")
     length, count = length_of(sentences), 0
     texts = iter(sentences)
+    check_languages(lang)
     langs = None if lang is None or isinstance(lang, str) else iter(lang)
     while chunk := list(islice(texts, size)):
         count += len(chunk)
@@ -304,6 +302,16 @@ def length_of(sentences: object) -> int | None:
         return len(sentences)  # type: ignore[arg-type]
     except (TypeError, ValueError):  # a stream, or one that has __len__ and does not know
         return None
+
+
+def check_languages(lang: object) -> None:
+    """Refuse what is neither a language, nor one for each sentence."""
+    one = lang is None or isinstance(lang, str)
+    if not one and (isinstance(lang, bytes | Mapping) or not isinstance(lang, Iterable)):
+        raise InputError(
+            f"lang is a str such as 'en', or one for each sentence, not {type(lang).__name__}: "
+            f"{shown(lang)}."
+        )
 
 
 def sized(sentences: Iterable[str]) -> Collection[str]:
@@ -369,6 +377,14 @@ def by_language(
     if langs is None or isinstance(langs, str):
         yield checked(langs), np.arange(len(texts))
         return
-    codes = np.array(langs, dtype=object)
-    for code in dict.fromkeys(langs):
-        yield checked(code), np.flatnonzero(codes == code)
+    if set(map(type, langs)) - {str}:
+        for i, lang in enumerate(langs):
+            if not isinstance(lang, str):
+                raise InputError(
+                    f"the language of sentence {i} is {type(lang).__name__}, not str: "
+                    f"{shown(lang)}. Give each its code, or leave lang out to have it found."
+                )
+    read = {lang: checked(lang) for lang in dict.fromkeys(langs)}
+    codes = np.array([read[lang] for lang in langs], dtype=object)
+    for code in dict.fromkeys(read.values()):
+        yield code, np.flatnonzero(codes == code)

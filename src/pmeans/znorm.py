@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, LanguageError
+from pmeans.languages import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Scope
@@ -55,8 +56,8 @@ class ZNorm:
 
     def for_language(self, lang: str) -> Statistics:
         """Return the statistics that a sentence of this language is normalised with."""
-        key = lang if self.scope == "per_language" else SHARED
-        if key not in self.statistics:
+        key = match(lang, self.statistics) if self.scope == "per_language" else SHARED
+        if key is None or key not in self.statistics:
             fitted = ", ".join(map(repr, self.statistics)) or "none"
             raise LanguageError(
                 f"z-norm per language has not seen {lang!r} (fitted: {fitted}). "

@@ -52,7 +52,7 @@ def test_a_language_is_asked_for_where_there_are_several(toy):
 
 
 def test_an_unknown_language_lists_the_known_ones(toy):
-    with pytest.raises(LanguageError, match="no language 'fr': this encoder covers de, en"):
+    with pytest.raises(LanguageError, match="no language 'fr' among de, en"):
         encoder(toy).encode("x", lang="fr")
 
 

@@ -212,7 +212,6 @@ def test_other_arrays_are_refused(tmp_path, matrix):
     [
         ("glove-6b-100d.en", 120_000, 100, "lower"),
         ("googlenews-w2v-300d.en", 31_530, 300, "cased"),
-        ("spacy-fasttext-300d.fr", 19_594, 300, "cased"),
     ],
 )
 def test_the_real_vectors_are_whole(data_dir, name, n_words, dim, case):

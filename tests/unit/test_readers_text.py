@@ -182,7 +182,7 @@ def test_mapped_words_are_grouped_by_language(read, tmp_path):
     assert {lang: list(space.words(lang)) for lang in space.languages} == {
         "en": ["house", "dog", "new_york"],
         "de": ["Haus", "Hund"],
-        "fra": ["maison"],
+        "fr": ["maison"],
     }
     np.testing.assert_array_equal(space.matrix[:, 0], [1, 3, 5, 2, 6, 4])
     np.testing.assert_array_equal(space.vector("Hund", "de"), [6, 6])

@@ -10,7 +10,8 @@ from typing import Any
 
 from pmeans.errors import InputError, LanguageError, count
 from pmeans.identifier import AUTO, Doubts, FoundLanguages
-from pmeans.rows import Source, language_code, read_lines
+from pmeans.languages import language_code
+from pmeans.rows import Source, read_lines
 from pmeans.rows.fields import Block, Place
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.spaces.edit import count_words

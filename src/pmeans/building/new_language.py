@@ -22,6 +22,7 @@ from pmeans.align import Alignment, LanguageMap
 from pmeans.building.build_file import TRANSLATIONS, drawn_sentences
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, count
+from pmeans.languages import match, tidy_code
 from pmeans.rows import read_lines
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
@@ -73,6 +74,9 @@ class NewLanguage:
     text: str | None = None
     pivot: str = "en"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lang", tidy_code(self.lang))
+
     def make(
         self, model: str | Path | None, folder: str | Path, *, progress: Progress
     ) -> PowerMeanEncoder:
@@ -93,6 +97,9 @@ class NewLanguage:
 
     def add_to(self, encoder: PowerMeanEncoder, *, progress: Progress) -> PowerMeanEncoder:
         """Return an encoder that has the language as well; the one given stays as it is."""
+        pivot = match(self.pivot, encoder.languages)
+        if pivot is not None and pivot != self.pivot:
+            return replace(self, pivot=pivot).add_to(encoder, progress=progress)
         self._check(encoder)
         parts = self.pairs.read() if self.pairs else {"train": [], "dev": []}
         paired = _some(parts["train"], self.pairs.path, "pairs") if self.pairs else []
@@ -121,7 +128,7 @@ class NewLanguage:
     def _check(self, encoder: PowerMeanEncoder) -> None:
         splitting("words", self.lang)  # which refuses languages without spaces
         languages = ", ".join(encoder.languages) or "no language by name"
-        if self.lang in encoder.languages:
+        if match(self.lang, encoder.languages):
             raise InputError(
                 f"the model {encoder.name!r} has {self.lang!r} already; it has {languages}."
             )

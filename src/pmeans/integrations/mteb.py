@@ -8,7 +8,7 @@ from typing import Any
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import LanguageError
 from pmeans.files import optional
-from pmeans.rows.codes import language_code
+from pmeans.languages import language_code
 from pmeans.types import Floats
 
 _LIBRARY = optional("mteb.models.abs_encoder", "mteb", "pmeans.integrations.mteb")

@@ -4,12 +4,11 @@
 keeps on disk what is done of a job. Nothing here knows an encoder, or a command line.
 """
 
-from pmeans.rows.codes import language_code
 from pmeans.rows.fields import Fields, Source, texts_of
 from pmeans.rows.lines import GuessedEncodingWarning, read_lines, valid_text
 from pmeans.rows.sources import open_source
 
 __all__ = [
-    "Fields", "GuessedEncodingWarning", "Source", "language_code", "open_source", "read_lines",
-    "texts_of", "valid_text",
+    "Fields", "GuessedEncodingWarning", "Source", "open_source", "read_lines", "texts_of",
+    "valid_text",
 ]  # fmt: skip

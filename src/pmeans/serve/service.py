@@ -10,7 +10,6 @@ import base64
 import dataclasses
 import math
 import platform
-import re
 import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,10 +21,10 @@ from pmeans import models
 from pmeans._version import __version__
 from pmeans.apply.jobs import label_block
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, LanguageError
+from pmeans.errors import InputError
 from pmeans.identifier import AUTO
+from pmeans.languages import language_code
 from pmeans.recipe import Part, Recipe
-from pmeans.rows.codes import language_code
 from pmeans.rows.fields import Block, Place
 from pmeans.search import Index, open_index, top_k
 from pmeans.sentence_encoder import SentenceEncoder
@@ -328,16 +327,9 @@ class Service:
         if lang is None or lang == AUTO:
             return None
         if isinstance(lang, list):
-            read = {given: Service._code(encoder, given) for given in dict.fromkeys(lang)}
-            return [read[given] for given in lang]
-        return Service._code(encoder, lang)
-
-    @staticmethod
-    def _code(encoder: SentenceEncoder, given: str) -> str:
-        # An encoder that tells no languages apart takes any code and keeps something for each.
-        if not encoder.languages and not re.fullmatch("[a-z]{2,3}", given):
-            raise LanguageError(f"no language {given!r}: give its code of two or three letters.")
-        return language_code(given, encoder.languages)
+            read = {each: language_code(each, encoder.languages) for each in dict.fromkeys(lang)}
+            return [read[each] for each in lang]
+        return language_code(lang, encoder.languages)
 
 
 def _power(p: Power) -> Any:

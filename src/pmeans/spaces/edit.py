@@ -23,7 +23,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError
 from pmeans.kernels import Splitting, index
-from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
+from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision, quantised
 from pmeans.types import Array, Bytes, Ints, WordTable
 
@@ -60,7 +60,7 @@ def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
             spelled += [word.lower() for word in spelled]
         rows = space.find(spelled, lang)
         kept[rows[rows >= 0]] = True
-    named = {lang if lang in space.tables else ANY_LANGUAGE for lang in words}
+    named = {space.code(lang) for lang in words}
     tables = {lang: table for lang, table in space.tables.items() if lang in named}
     return _kept(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
 

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.errors import InputError, LanguageError, StorageError
+from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.kernels import index
+from pmeans.languages import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
 from pmeans.tensors import decoded
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
@@ -60,10 +61,11 @@ class Subwords(MappedFields):
     def of(self, lang: str) -> Floats:
         """Return the rows that words of a language are composed from."""
         end = len(self.ngrams) - sum(self.own.values())
-        if lang not in self.own:
+        owner = match(lang, self.own)
+        if owner is None:
             return self.vectors[:end]
         for code, count in self.own.items():
-            if code == lang:
+            if code == owner:
                 break
             end += count
         return self.vectors[end : end + count]
@@ -103,8 +105,9 @@ class WordSpace(MappedFields):
 
         Args:
             name: What recipes call the space.
-            words: The distinct words of each language, in row order. Entries of two or three
-                words, with a space between them, are phrases: text is searched for them.
+            words: The distinct words of each language, in row order. A language may be written
+                as `pmeans.languages` has it, and is put in order. Entries of two or three words,
+                with a space between them, are phrases: text is searched for them.
             matrix: (n_words, dim), the languages' rows one below the other; what is not float16
                 or int8 becomes float32.
             rest: Further attributes of `WordSpace`.
@@ -112,8 +115,13 @@ class WordSpace(MappedFields):
         tables: dict[str, WordTable] = {}
         start = 0
         for language, listed in words.items():
-            tables[language] = index.word_table(list(listed), start, phrases=True)
-            start += len(listed)
+            code = tidy_code(language)
+            if code in tables:
+                raise InputError(
+                    f"the space {name!r} has two lists of words of {code!r}: join them."
+                )
+            tables[code] = index.word_table(list(listed), start, phrases=True)
+            start += len(tables[code])
         vectors = np.ascontiguousarray(matrix)
         if vectors.dtype not in (np.float16, np.int8):
             vectors = vectors.astype(np.float32, copy=False)
@@ -143,17 +151,22 @@ class WordSpace(MappedFields):
 
     def covers(self, lang: str) -> bool:
         """Return whether words of this language can be looked up."""
-        return lang in self.tables or ANY_LANGUAGE in self.tables
+        return self.code(lang) is not None
+
+    def code(self, lang: str) -> str | None:
+        """Return the code under which words of a language are looked up, None if there is none."""
+        any_language = ANY_LANGUAGE if ANY_LANGUAGE in self.tables else None
+        return match(lang, self.tables) or any_language
 
     def table(self, lang: str) -> WordTable:
         """Return the words of a language, or those of no particular one."""
-        found = self.tables.get(lang, self.tables.get(ANY_LANGUAGE))
-        if found is None:
+        code = self.code(lang)
+        if code is None:
             raise LanguageError(
-                f"the space {self.name!r} has no language {lang!r}; "
-                f"it has {', '.join(map(repr, self.tables))}."
+                f"the space {self.name!r} has no language {shown(lang)}; "
+                f"it has {', '.join(map(repr, self.tables))}.{near(lang, self.tables)}"
             )
-        return found
+        return self.tables[code]
 
     def words(self, lang: str) -> Iterator[str]:
         """Iterate over a language's words in row order."""
@@ -187,6 +200,7 @@ class WordSpace(MappedFields):
         Unknown words are composed from subwords, if the space has them; the rows of words without
         a vector are zero.
         """
+        words = list(words)
         rows = self.find(words, lang)
         found = rows >= 0
         vectors = np.zeros((len(words), self.dim), dtype=np.float32)

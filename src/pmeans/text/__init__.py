@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pmeans.errors import LanguageError
 from pmeans.kernels import Splitting, split
+from pmeans.languages import main_code
 from pmeans.types import Tokenizer
 
 __all__ = ["splitting", "tokenize"]
@@ -22,31 +23,24 @@ _LANGUAGES = {
 }
 
 _UNSPACED = {
-    "Chinese": "zh zho chi cmn yue wuu nan hak gan lzh",
-    "Japanese": "ja jpn",
-    "Thai": "th tha",
-    "Lao": "lo lao",
-    "Khmer": "km khm",
-    "Burmese": "my mya bur",
-    "Tibetan": "bo bod tib",
-    "Dzongkha": "dz dzo",
-    "Shan": "shn",
-}
-_UNSPACED_NAMES = {code: name for name, codes in _UNSPACED.items() for code in codes.split()}
+    "zh": "Chinese", "cmn": "Chinese", "yue": "Chinese", "wuu": "Chinese", "nan": "Chinese",
+    "hak": "Chinese", "gan": "Chinese", "lzh": "Chinese", "ja": "Japanese", "th": "Thai",
+    "lo": "Lao", "km": "Khmer", "my": "Burmese", "bo": "Tibetan", "dz": "Dzongkha", "shn": "Shan",
+}  # fmt: skip
 
 
 def splitting(tokenizer: Tokenizer, lang: str) -> Splitting:
     """Return how a tokeniser cuts text of this language, or refuse a language without spaces."""
     if tokenizer == "whitespace":
         return Splitting.WHITESPACE
-    main_code = lang.replace("_", "-").partition("-")[0].lower()
-    if name := _UNSPACED_NAMES.get(main_code):
+    code = main_code(lang)
+    if name := _UNSPACED.get(code):
         raise LanguageError(
             f"{name} ({lang!r}) is written without spaces between words, so the tokenizer 'words' "
             "cannot split it. Split the text beforehand, join the words by spaces, and use a "
             "recipe with tokenizer = 'whitespace'."
         )
-    return _LANGUAGES.get(lang, Splitting.WORDS)
+    return _LANGUAGES.get(code, Splitting.WORDS)
 
 
 def tokenize(sentence: str, tokenizer: Tokenizer, lang: str) -> list[str]:

@@ -145,7 +145,7 @@ class TransferClassifier(Estimator):
 
         They differ from ``weights`` and ``bias`` where the language was adapted or calibrated.
         """
-        linear = self.fitted.linear_for(lang)
+        linear = self.fitted.linear_for(self.encoder_.language(lang))
         return linear.weights, linear.bias
 
     def fit(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError, count
-from pmeans.sentence_encoder import check_sentences
+from pmeans.sentence_encoder import check_languages, check_sentences
 from pmeans.types import Array
 
 Name = str | int | bool | float
@@ -150,6 +150,7 @@ def _is_nan(value: object) -> bool:
 
 def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[str] | None:
     """Return one language for all rows, or a checked list with one for each."""
+    check_languages(lang)
     if lang is None or isinstance(lang, str):
         return lang
     codes = list(lang)

@@ -218,7 +218,7 @@ BUILD = [
     (sif(text="other.txt"), "other.txt: sif needs sentences with known words"),
     (sif("usif", text="blank.txt"), "blank.txt: usif needs sentences with known words"),
     (sif(text="none.txt"), "no file"),
-    (sif(lang="fr"), "no language 'fr': this encoder covers de, en"),
+    (sif(lang="fr"), "no language 'fr' among de, en"),
     (sif(more="limit = -1"), "x.toml: limit must be at least 1, not -1"),
     (sif(more="a = nan"), "x.toml: 'x': a must be above 0"),
     (sif(table="words.tsv"), "words.tsv, line 1: expected a word and its count"),

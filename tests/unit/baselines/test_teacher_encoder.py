@@ -27,7 +27,7 @@ def test_it_says_what_its_model_says_and_nothing_of_nothing(model):
     expected = [[0.9486833, 0.3162278], [0, 0], [0.7071068, 0.7071068]]  # at length 1
     np.testing.assert_allclose(made.encode(["abc", " ", "x"]), expected, rtol=1e-6)
     assert made.coverage(["abc"]).by_space == {}
-    with pytest.raises(LanguageError, match="covers en"):
+    with pytest.raises(LanguageError, match="no language 'de' among en"):
         made.encode(["abc"], lang="de")
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from row_files import texts, write
 
-from pmeans.errors import FormatError, InputError, LanguageError, StorageError
-from pmeans.rows import Fields, formats, language_code, open_source, sources
+from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.rows import Fields, formats, open_source, sources
 from pmeans.rows import lines as lines_module
 from pmeans.rows.fields import Place
 
@@ -353,20 +353,6 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
         open_source(tmp_path / "absent.txt")
     with pytest.raises(StorageError, match="is a folder"):
         open_source(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "given", ["de", "DE", "de-AT", "de_CH", "German", "deutsch", " Deutsch ", "allemand"]
-)
-def test_a_language_may_be_written_as_people_write_it(given):
-    assert language_code(given, ("en", "de")) == "de"
-
-
-def test_an_unknown_language_is_refused_with_a_suggestion():
-    with pytest.raises(LanguageError, match=r"'germn' among en, de\. Did you mean 'german'\?"):
-        language_code("germn", ("en", "de"))
-    with pytest.raises(LanguageError, match="'French' among en, de"):
-        language_code("French", ("en", "de"))
 
 
 def test_a_column_of_languages_may_name_them(tmp_path):

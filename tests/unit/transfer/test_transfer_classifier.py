@@ -270,7 +270,7 @@ def test_training_says_what_is_wrong(encoder, name):
 
 
 def test_a_language_that_the_encoder_lacks_is_named(fitted):
-    with pytest.raises(LanguageError, match="no language 'it': this encoder covers de, en"):
+    with pytest.raises(LanguageError, match="no language 'it' among de, en"):
         fitted.predict(["buono"], lang="it")
 
 

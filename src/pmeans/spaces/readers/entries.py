@@ -19,6 +19,7 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError, count
 from pmeans.kernels import index
+from pmeans.languages import tidy_code
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.types import Array, Bytes, Case, Ints, WordTable
 
@@ -317,6 +318,13 @@ def make_multilingual(
     matrix: Array, tables: dict[str, WordTable], tally: Tally, name: str
 ) -> WordSpace:
     """Make a space whose rows lie language by language."""
+    codes = {lang: tidy_code(lang) for lang in tables}
+    if len({*codes.values()}) < len(codes):
+        raise FormatError(
+            f"{tally.path}: of the languages {', '.join(codes)} two are the same: give their words "
+            "one code."
+        )
+    tables = {codes[lang]: table for lang, table in tables.items()}
     for lang in tables:
         if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", lang):
             raise InputError(f"{lang!r} is no language code such as 'en', or 'mul' for several.")
