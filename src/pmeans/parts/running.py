@@ -128,8 +128,8 @@ def _finished(folder: Path, wanted: set[str], restart: bool) -> set[str]:
     strange = sorted(name for name in there if not _OURS.fullmatch(name))
     if strange:
         raise InputError(
-            f"{str(folder)!r} holds {strange[0]!r}, which is no part of such a job: choose another "
-            "folder."
+            f"{str(folder)!r} holds {strange[0]!r}, which is not part of such a job: choose "
+            "another folder."
         )
     if restart:
         for name in there:
