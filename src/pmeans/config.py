@@ -104,5 +104,5 @@ def _shown(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # Python does not spell out whole numbers of thousands of digits
-        return "a number beyond all measure"
+        return "a number with too many digits to show"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -280,10 +280,10 @@ class PowerMeanEncoder(SentenceEncoder):
             pivot: The language that all are paired with.
             method: ``"canonical"``, ``"ridge"``, ``"cca"`` or ``"procrustes"``.
             penalty: As in `pmeans.align_fit.Fit`.
-            rank: As there; with ``"canonical"`` the number of columns.
-            keep: So many of the first parts stay as they are, because their space has one place for
-                all languages already; the mapped columns of the others follow them. A language that
-                is added is mapped as the ones before.
+            rank: As in `pmeans.align_fit.Fit`; with ``"canonical"`` the number of columns.
+            keep: How many of the first parts are not mapped, because their space is common to all
+                languages already. The mapped columns of the other parts follow them. A language
+                that is added later is mapped in the same way.
         """
         if self.recipe.znorm != "per_language":
             raise InputError(

@@ -128,7 +128,7 @@ class Doubts:
 
 @dataclass(frozen=True, eq=False)
 class Identifier(MappedFields):
-    """What letters say about languages; the attributes are as of `GramWeights`.
+    """What letters say about languages; the attributes are those of `GramWeights`.
 
     Attributes:
         languages: Codes of the first columns; ``und`` stands for all languages of other scripts.

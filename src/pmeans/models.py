@@ -127,9 +127,9 @@ def load(path_or_name: str | Path | None = None) -> AnyEncoder:
     if name in offers:
         raise StorageError(f"the model {name!r} is not installed: {offers[name].how}.")
     raise StorageError(
-        f"no encoder {name!r}: it is no folder, no recipe (.toml), none of the {len(folders)} "
-        f"encoders and {len(spaces)} spaces in {library.home().parent}, and none of the "
-        f"{len(packed)} installed packs."
+        f"no encoder {name!r}: it is not a folder, not a recipe (.toml), none of the "
+        f"{len(folders)} encoders and {len(spaces)} spaces in {library.home().parent}, and none "
+        f"of the {len(packed)} installed packs."
         f"{did_you_mean(name, ['default', *folders, *spaces, *packed, *offers])}"
     )
 
@@ -283,7 +283,7 @@ def _load_folder(folder: Path) -> AnyEncoder:
 
 def _load_power_means(folder: Path) -> PowerMeanEncoder:
     if not (folder / RECIPE).is_file():
-        raise StorageError(f"{str(folder)!r} holds no {RECIPE}: it is no saved encoder.")
+        raise StorageError(f"{str(folder)!r} holds no {RECIPE}: it is not a saved encoder.")
     recipe = Recipe.from_toml(folder / RECIPE)
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
     plain = PowerMeanEncoder(recipe, spaces)

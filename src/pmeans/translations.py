@@ -51,7 +51,7 @@ class Translations:
                 raise FormatError(f"{path}, line {number:,}: {len(row)} columns, expected 3.")
         (first, pivot, last), *rest = rows
         if (first, last) != (_LANG, _TRANSLATION):
-            raise FormatError(f"{path}: damaged: its first line is no header of translations.")
+            raise FormatError(f"{path}: damaged: its first line is not the header of translations.")
         pairs: dict[str, list[tuple[str, str]]] = {}
         for lang, original, translation in rest:
             pairs.setdefault(lang, []).append((original, translation))

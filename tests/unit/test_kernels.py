@@ -184,8 +184,8 @@ def test_parts_that_do_not_fit_together_are_refused(change, message):
     ("change", "message"),
     [
         ({"powers": []}, "empty"),
-        ({"powers": [np.nan]}, "no usable power"),
-        ({"powers": [1e-9]}, "no usable power"),
+        ({"powers": [np.nan]}, "not a usable power"),
+        ({"powers": [1e-9]}, "not a usable power"),
         ({"powers": [1, 1]}, "twice"),
         ({"root": "real"}, "root 'real' is not 'signed'"),
         ({"matrix": MATRIX.astype(np.float64)}, "float64"),

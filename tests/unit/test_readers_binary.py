@@ -162,7 +162,7 @@ def test_nan_in_an_ngram_is_refused_whatever_the_policy(path):
 
 def test_a_text_file_is_no_fasttext_model(path):
     path.write_bytes(b"2 2\nthe 1 2\nof 3 4\n")
-    with pytest.raises(FormatError, match="no fastText model"):
+    with pytest.raises(FormatError, match="not a fastText model"):
         read_space(path, format="fasttext-binary")
 
 

@@ -51,7 +51,7 @@ def test_blank_lines_are_counted_and_are_no_entries(read):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"of 3", "line 2: 1 values after 'of' where 2 are expected"),
+        (b"of 3", "line 2: 1 value after 'of' where 2 are expected"),
         (b"of 3.5 4 5", "line 2: 3 values after 'of' where 2 are expected"),
         (b"of 3 four", "line 2: 'four', after 'of', is not a number"),
         (b" 3 4", "line 2: no word before the first space"),
@@ -65,7 +65,7 @@ def test_a_message_says_where_and_what_and_the_way_out(read, line, message):
         read(data)
     assert message in str(caught.value)
     assert "v.txt" in str(caught.value)
-    assert "--on-error skip" in str(caught.value)
+    assert "policy=Policy(" in str(caught.value)
     space, report = read(data, policy=SKIP)
     assert list(space.words("en")) == ["the", "in"]
     assert report.examples[0].startswith(message)

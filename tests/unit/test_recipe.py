@@ -54,7 +54,7 @@ def test_toml_reads_as_one_would_write_it(tmp_path):
         ("parts = []", "has no parts"),
         ('[[parts]]\nspace = "x"\npower = [1]', "unknown key 'power'. Did you mean 'powers'"),
         ('[[parts]]\nspace = "x"\npowers = ["median"]', "expected a number, got 'median'"),
-        ('[[parts]]\nspace = "x"\npowers = [nan]', "no usable power"),
+        ('[[parts]]\nspace = "x"\npowers = [nan]', "not a usable power"),
         ('[[parts]]\nspace = "x"\npowers = [true]', "expected a number, got True"),
         ('[[parts]]\nspace = "x"\npowers = []', "empty"),
         ('[[parts]]\nspace = "x"\npowers = [1, 1.0]', "twice"),

@@ -78,7 +78,7 @@ def test_shards_that_are_there_are_not_built_again(index, files):
 def test_an_index_without_one_of_its_shards_is_refused(index):
     first = min(index.glob("*.json"), key=lambda path: json.loads(path.read_bytes())["first"])
     first.unlink()
-    with pytest.raises(FormatError, match="no complete index"):
+    with pytest.raises(FormatError, match="not a complete index"):
         open_index(index)
 
 

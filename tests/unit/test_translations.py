@@ -21,7 +21,7 @@ def test_what_was_saved_is_loaded(tmp_path):
     [
         (b"", "line 1: 1 columns, expected 3"),
         (b"lang\ten\ttranslation\nde\ta dog\n", "line 2: 2 columns, expected 3"),
-        (b"de\ta dog\tein Hund\n", "its first line is no header"),
+        (b"de\ta dog\tein Hund\n", "its first line is not the header"),
         (b"lang\ten\ttranslation\nde\ta dog\tein H\xfcnd\n", "not valid UTF-8, at byte 34"),
     ],
 )

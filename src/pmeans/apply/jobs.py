@@ -112,7 +112,7 @@ def predict_to_file(
     Args:
         classifier: What predicts.
         source: The rows, opened with all their columns.
-        out: As of `embed_to_file`: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``; a stream gets
+        out: As in `embed_to_file`: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``; a stream gets
             CSV unless the format says otherwise.
         options: How to predict.
         format: Format of the output, if its name does not show it.

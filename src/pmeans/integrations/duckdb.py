@@ -63,7 +63,7 @@ def register_predict(
         connection: What ``duckdb.connect`` returned.
         name: What SQL calls the function.
         classifier: The folder that `TransferClassifier.save` wrote, or a classifier.
-        on_error: As of `register_embed`; the note of such a row is ``unreadable``.
+        on_error: As in `register_embed`; the note of such a row is ``unreadable``.
     """
     opened = arrow.open_classifier(classifier)
     _register(connection, name, partial(arrow.predict, classifier=opened, on_error=on_error))

@@ -1,7 +1,7 @@
 """Ray: vectors or labels beside the columns of a Ray dataset, and folders of parts made by Ray.
 
 A model is opened once by each of Ray's worker processes, which share its pages. Each has one
-thread, because Ray starts as many of them as there are cores. What dies is Ray's to start again.
+thread, because Ray starts as many of them as there are cores. Ray restarts failed workers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def embed(
 ) -> ray.data.Dataset:
     """Return a dataset with one more column, ``embedding``: the vectors of its texts.
 
-    Arguments are as of `pmeans.arrow.embed`; ``model`` is opened in every worker, by name or path.
+    Arguments are those of `pmeans.arrow.embed`. Every worker opens ``model``, by name or path.
     """
     columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
     make = partial(arrow.embed, model=model, **columns, normalize=normalize, on_error=on_error)
@@ -58,7 +58,7 @@ def predict(
 ) -> ray.data.Dataset:
     """Return a dataset with the four columns more that `pmeans.arrow.predict` adds.
 
-    ``classifier`` is a folder that `TransferClassifier.save` wrote; the others are as of `embed`.
+    ``classifier`` is a folder that `TransferClassifier.save` wrote. The others are as in `embed`.
     """
     columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
     make = partial(arrow.predict, classifier=classifier, **columns, on_error=on_error)
@@ -66,7 +66,7 @@ def predict(
 
 
 def available() -> Any:
-    """Import Ray, told before to tell its makers nothing, and to listen on this machine alone."""
+    """Import Ray with its telemetry off, and listening on this machine only."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # of all systems, by its name
     return optional("ray", "ray", "engine='ray'")

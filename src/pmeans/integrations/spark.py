@@ -38,7 +38,7 @@ def embed(
 ) -> DataFrame:
     """Return a frame with one more column, ``embedding array<float>``: the vectors of its texts.
 
-    Arguments are as of `pmeans.arrow.embed`; ``model`` is opened in every worker, by name or path.
+    Arguments are those of `pmeans.arrow.embed`. Every worker opens ``model``, by name or path.
     """
     columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
     make = partial(arrow.embed, model=model, **columns, normalize=normalize, on_error=on_error)

@@ -169,13 +169,13 @@ def power_means(
     """Summarise every sentence by its power means, side by side.
 
     Args:
-        matrix: As of `SpaceMeans`.
+        matrix: As in `SpaceMeans`.
         batch: Which rows make up each sentence.
-        powers: As of `SpaceMeans`.
-        root: As of `SpaceMeans`.
-        scale: As of `SpaceMeans`.
-        shift: As of `SpaceMeans`.
-        factor: As of `SpaceMeans`.
+        powers: As in `SpaceMeans`.
+        root: As in `SpaceMeans`.
+        scale: As in `SpaceMeans`.
+        shift: As in `SpaceMeans`.
+        factor: As in `SpaceMeans`.
         composed: Vectors of unknown words, (n_composed, dim) float32; ids from n_words on.
         out: Where to write, (n_sentences, len(powers) * dim) float32; its columns may be a slice
             of a wider array.

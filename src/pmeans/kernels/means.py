@@ -95,8 +95,8 @@ def checked_powers(powers: tuple[Power, ...], root: Root = "signed") -> tuple[Po
                 )
             if np.isnan(p) or 0 < abs(p) < SMALLEST_POWER:
                 raise InputError(
-                    f"{p} is no usable power: take inf (max), -inf (min), 0 (geometric mean) or a "
-                    f"number of at least {SMALLEST_POWER} in magnitude."
+                    f"{p} is not a usable power: take inf (max), -inf (min), 0 (geometric mean) or "
+                    f"a number of at least {SMALLEST_POWER} in magnitude."
                 )
     return exponents
 

@@ -151,8 +151,8 @@ def _finished(folder: Path, kind: str, wanted: set[str], restart: bool) -> set[s
         strange.append(FAILED)
     if strange:
         raise InputError(
-            f"{str(folder)!r} holds {strange[0]!r}, which is no part of such a job: choose another "
-            "folder."
+            f"{str(folder)!r} holds {strange[0]!r}, which is not part of such a job: choose "
+            "another folder."
         )
     others = {name for name in recorded - wanted if not there.isdisjoint(_files_of(name))}
     if others and kind != earlier:

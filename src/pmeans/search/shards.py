@@ -100,9 +100,7 @@ class ShardVectors:
         self.shards.sort(key=lambda found: found[0].first)
         ends = [0, *(shard.first + shard.rows for shard, _ in self.shards)]
         if not self.shards or [shard.first for shard, _ in self.shards] != ends[:-1]:
-            raise FormatError(
-                f"{str(folder)!r} is no complete index: run the 'pmeans index' that makes it."
-            )
+            raise FormatError(f"{str(folder)!r} is not a complete index: run 'pmeans index' again.")
         self.matrices = [ArrayVectors(map_rows(path)) for _, path in self.shards]
         self.shape: tuple[int, int] = (ends[-1], self.matrices[0].shape[1])
 

@@ -152,7 +152,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     tables: dict[str, WordTable] = {}
     start = 0
     for language in languages:
-        _require(isinstance(language, str), "a language is no string")
+        _require(isinstance(language, str), "a language is not a string")
         table = WordTable(
             tensors[f"words.{language}"],
             tensors[f"offsets.{language}"],
@@ -214,7 +214,7 @@ def _check_vectors(matrix: Array, scale: Array | None, what: str) -> None:
 
 
 def _check_table(table: WordTable) -> None:
-    _require(table.words.dtype == np.uint8 and table.words.ndim == 1, "words are no bytes")
+    _require(table.words.dtype == np.uint8 and table.words.ndim == 1, "words are not bytes")
     _require(table.offsets.dtype == np.int64 and table.offsets.ndim == 1, "offsets misfit")
     _check_slots(table.slots)
     _require(len(table.offsets) > 0, "a table is too short")

@@ -126,7 +126,7 @@ class AsEncoder(BaselineTrainer):
             stays where it is.
         name: Of the encoder.
         lang: Its language.
-        pooling: As of `Teacher`.
+        pooling: As in `Teacher`.
         tokens: As there.
     """
 

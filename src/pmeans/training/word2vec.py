@@ -105,7 +105,7 @@ class Corpus(NamedTuple):
 def check_language(lang: str) -> None:
     """Refuse what is not a language code."""
     if not re.fullmatch("[a-z]{2,3}", lang):
-        raise InputError(f"{lang!r} is no language code (ISO 639), such as 'en' or 'de'.")
+        raise InputError(f"{lang!r} is not a language code (ISO 639), such as 'en' or 'de'.")
 
 
 class Collector:

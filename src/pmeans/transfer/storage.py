@@ -160,7 +160,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     path = folder / _NAMES
     if not path.is_file():
         raise StorageError(
-            f"{str(folder)!r} holds no {_NAMES}: it is no saved classifier. "
+            f"{str(folder)!r} holds no {_NAMES}: it is not a saved classifier. "
             "'pmeans transfer fit' makes one."
         )
     try:

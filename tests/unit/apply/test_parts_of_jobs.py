@@ -223,7 +223,7 @@ def test_a_folder_with_files_of_others_is_refused_even_to_restart(tmp_path, fold
     (tmp_path / "out").mkdir()
     shutil.copy(folder / "a.parquet", tmp_path / "out" / "mine.parquet")
     for restart in (False, True):
-        with pytest.raises(InputError, match=r"holds 'mine.parquet', which is no part"):
+        with pytest.raises(InputError, match=r"holds 'mine.parquet', which is not part"):
             embed(folder, tmp_path / "out", model, restart=restart)
     with pytest.raises(InputError, match="name a folder that all workers see"):
         embed(folder, "s3://bucket/out", model)

@@ -80,7 +80,7 @@ def test_any_power_gives_numbers(default, p):
         ([["taught", [[1]]]], "needs root = 'shifted'"),
         ([["taught", [[[1]]]]], "expected a power"),
         ([["taught", [1, 1.0]]], "stands twice"),
-        ([["taught", [1e-9]]], "no usable power"),
+        ([["taught", [1e-9]]], "not a usable power"),
         ([["taugth", [1]]], "Did you mean 'taught'?"),
         ([["../../etc/passwd", [1]]], "no word space '../../etc/passwd'"),
         ([["taught", [1, 2, 3]], ["taught", list(range(1, 15))]], "at most 4,096"),

@@ -171,7 +171,7 @@ def test_toml_file_names_the_pairs(tmp_path, trainer):
     ("changed", "complaint"),
     [
         ({"pairs": ()}, "no file"),
-        ({"pairs": (PairFile("x", "English", "de"),)}, "'English' is no language code"),
+        ({"pairs": (PairFile("x", "English", "de"),)}, "'English' is not a language code"),
         ({"min_count": 10_000}, "too little text"),
     ],
 )

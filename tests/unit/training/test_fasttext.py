@@ -59,7 +59,7 @@ def test_same_seed_gives_the_same_bytes(trainer):
     ("changed", "complaint"),
     [
         ({"texts": ()}, "no file"),
-        ({"lang": "EN"}, "'EN' is no language code"),
+        ({"lang": "EN"}, "'EN' is not a language code"),
         ({"minn": 7}, "7 to maxn = 6"),
         ({"buckets": 0}, "buckets"),
         ({"min_count": 10_000}, "too little text"),

@@ -294,7 +294,7 @@ MISTAKES = {
     "fit empty.csv --lang en --model enc --out x": "no rows",
     "predict model empty.csv --lang de --out x.csv": "no rows",
     "predict model de.csv --lang de --out x.xlsx": "its name must end in .csv",
-    "predict enc de.csv --lang de --out x.csv": "is no saved classifier",
+    "predict enc de.csv --lang de --out x.csv": "is not a saved classifier",
     "evaluate model de.csv --lang de --lang-column id": "exclude each other",
     "explain model gut": "which language?",
     "explain model gut --lang de --label poss": "Did you mean 'pos'?",

@@ -60,7 +60,7 @@ def test_a_folder_of_something_else_is_left_alone(folder, tmp_path):
 
 
 def test_a_folder_without_a_classifier_is_named(tmp_path):
-    with pytest.raises(StorageError, match="is no saved classifier"):
+    with pytest.raises(StorageError, match="is not a saved classifier"):
         TransferClassifier.load(tmp_path)
 
 
@@ -96,7 +96,7 @@ DAMAGE = {
     "a class lost": (_class_lost, "does not fit 1 classes"),
     "a newer version": (_newer, "version 99"),
     "adaptation gone": (lambda f: (f / "adapted.safetensors").unlink(), "no file"),
-    "no recipe": (lambda f: (f / "encoder" / "recipe.toml").unlink(), "no saved encoder"),
+    "no recipe": (lambda f: (f / "encoder" / "recipe.toml").unlink(), "not a saved encoder"),
 }
 
 

@@ -327,7 +327,7 @@ def make_multilingual(
     tables = {codes[lang]: table for lang, table in tables.items()}
     for lang in tables:
         if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", lang):
-            raise InputError(f"{lang!r} is no language code such as 'en', or 'mul' for several.")
+            raise InputError(f"{lang!r} is not a language code such as 'en', or 'mul' for several.")
     if not len(matrix):
         raise FormatError(f"{tally.path}: no usable word vector in it. {tally.report(0)}")
     return WordSpace(name, matrix, tables, case_of(tables), source=tally.path.name)

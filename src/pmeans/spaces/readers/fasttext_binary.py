@@ -147,7 +147,7 @@ def read_model(source: Source) -> Model:
     """Read what comes before the matrix's values."""
     magic, version = source.numbers("<ii")
     if magic.to_bytes(4, "little", signed=True) != MAGIC:
-        raise FormatError(f"{source.path}: no fastText model; a .vec file is read as text.")
+        raise FormatError(f"{source.path}: not a fastText model; a .vec file is read as text.")
     if version != _VERSION:
         raise FormatError(
             f"{source.path}: fastText model version {version}; only {_VERSION} is read. "

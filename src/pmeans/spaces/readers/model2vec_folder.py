@@ -73,7 +73,7 @@ def _checked(tensors: dict[str, Array], folder: Path) -> tuple[Array, Ints, Arra
     if mapping is None:
         mapping = np.arange(len(embeddings))
     if mapping.ndim != 1 or mapping.dtype.kind not in "iu":
-        raise FormatError(f"{folder}: the mapping of model.safetensors is no list of rows.")
+        raise FormatError(f"{folder}: the mapping of model.safetensors is not a list of rows.")
     if len(mapping) and not (mapping.min() >= 0 and mapping.max() < len(embeddings)):
         raise FormatError(f"{folder}: the mapping names rows that the embeddings do not have.")
     if weights is not None and (weights.shape != mapping.shape or weights.dtype.kind != "f"):

@@ -49,7 +49,7 @@ def _mapped(path: Path) -> Array:
         with reading(path), open(path, "rb") as file:
             start = file.read(8)
             if not start.startswith(b"\x93NUMPY") or len(start) < 8:
-                raise FormatError(f"{path}: no .npy file.")
+                raise FormatError(f"{path}: not a .npy file.")
             length = int.from_bytes(file.read(2 if start[6] == 1 else 4), "little")
             header = ast.literal_eval(file.read(min(length, _LONGEST_HEADER)).decode("utf-8"))
             stored, shape, by_column = (header[key] for key in ("descr", "shape", "fortran_order"))
@@ -68,7 +68,7 @@ def _mapped(path: Path) -> Array:
     except FormatError:
         raise
     except (ValueError, SyntaxError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise FormatError(f"{path}: no .npy file, or one that is cut short: {error}.") from error
+        raise FormatError(f"{path}: not a .npy file, or one that is cut short: {error}.") from error
 
 
 def _words(path: Path) -> list[bytes]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pmeans import kernels
-from pmeans.errors import FormatError
+from pmeans.errors import FormatError, count
 from pmeans.kernels import LineStatus, index
 from pmeans.kernels.parsing import NUMBER
 from pmeans.spaces.readers.entries import (
@@ -159,7 +159,9 @@ def _blocks(stream: Stream, tally: Tally) -> Iterator[memoryview]:
         if end:
             yield view[:end]
         elif n == len(buffer):
-            raise FormatError(f"{tally.path}: no line ends within {n >> 20} MB; no vector text.")
+            raise FormatError(
+                f"{tally.path}: no line ends within {n >> 20} MB; not a text file of vectors."
+            )
         view[: n - end] = bytes(view[end:n])
         n -= end
     if n and not stream.damage:
@@ -201,17 +203,19 @@ def _described(line: bytes, problem: Problem, dim: int) -> str:
     if line[:1] in (b" ", b"\t"):
         return "no word before the first space"
     if len(fields) <= dim:
-        return f"{len(fields) - 1} values after {spelled(fields[0])} where {dim} are expected"
+        return (
+            f"{count(len(fields) - 1, 'value')} after {spelled(fields[0])} where {dim} are expected"
+        )
     for field in fields[-dim:]:
         if not NUMBER.fullmatch(field):
             return f"{spelled(field)}, after {spelled(word)}, is not a number"
-    return f"{_n_values(line)} values after {spelled(fields[0])} where {dim} are expected"
+    return f"{count(_n_values(line), 'value')} after {spelled(fields[0])} where {dim} are expected"
 
 
 def _checked(layout: Layout | None, first: bytes, tally: Tally) -> Layout:
     if layout is None or not 1 <= layout.dim <= LARGEST_DIM:
         raise FormatError(
-            f"{tally.path}: no text file of word vectors; its first line is {spelled(first)}."
+            f"{tally.path}: not a text file of word vectors; its first line is {spelled(first)}."
         )
     return layout
 

@@ -52,7 +52,7 @@ def _header(stream: Stream, path: Path) -> tuple[int, int]:
     line = stream.read_until(b"\n", 64)
     found = HEADER.fullmatch(line or b"")
     if not found:
-        raise FormatError(f"{path}: no word2vec file; it does not start with 'n_words dim'.")
+        raise FormatError(f"{path}: not a word2vec file; it does not start with 'n_words dim'.")
     n, dim = int(found[1]), int(found[2])
     if not 1 <= dim <= LARGEST_DIM:
         raise FormatError(f"{path}: the header announces {dim:,} dimensions; it must be damaged.")
