@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -113,6 +114,14 @@ def reading(path: str | Path, what: str = "") -> Iterator[None]:
     except OSError as error:
         why = error.strerror or str(error).rstrip(".")
         raise StorageError(f"cannot read {str(path)!r}: {why}.") from error
+
+
+def check_regular(path: str | Path) -> None:
+    """Raise if there is no file of this name; a pipe or a device might be read for ever."""
+    with reading(path):
+        mode = Path(path).stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise StorageError(f"{str(path)!r} is a folder, a pipe or a device: expected a file.")
 
 
 def sha256(path: str | Path) -> str:

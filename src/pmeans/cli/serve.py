@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pmeans.cli.console import say
-from pmeans.cli.options import argument, examples, option
+from pmeans.cli.options import argument, examples, flag, option
 
 EXAMPLES = examples(
     "pmeans serve",
@@ -32,6 +32,9 @@ def serve(
     text: Annotated[
         str | None, option("NAME", "Column with the sentences, in --texts or --index.")
     ] = None,
+    approximate: Annotated[
+        bool, flag("--approximate", "Search faster, by the graph of --index; may miss rows.")
+    ] = False,
     host: Annotated[str, option("ADDRESS", "Where to listen.")] = "127.0.0.1",
     port: Annotated[int, option("N", "0 takes a free one.", min=0, max=65535)] = 8000,
     workers: Annotated[int, option("N", "Processes; one that dies is replaced.", min=1)] = 1,
@@ -75,5 +78,5 @@ def serve(
         say(f"warning: whoever can reach {host} can use this server: set a --token-file.")
     limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
     hosts = _NAMES if token is None and host in _LOOPBACK else ()
-    settings = Settings(model, classifier, index, texts, text, token, limits, hosts)
+    settings = Settings(model, classifier, index, texts, text, approximate, token, limits, hosts)
     serve_until_stopped(settings, host, port, workers, lambda address: say(f"serving at {address}"))
