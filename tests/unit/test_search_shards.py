@@ -25,7 +25,7 @@ from pmeans.errors import (
 )
 from pmeans.search import find, open_graph, open_index, top_k
 from pmeans.search.finding import ModelIdentity
-from pmeans.search.sources import ParquetTexts, SourceFile
+from pmeans.search.texts import ParquetTexts, SourceFile
 
 pytest.importorskip("usearch", reason="pip install 'pmeans[search]'")
 ROWS = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
@@ -85,7 +85,7 @@ def test_shards_that_are_there_are_not_built_again(index, files):
     )
     last = max(index.glob("*.json"), key=lambda path: json.loads(path.read_bytes())["first"])
     last.unlink()
-    with pytest.raises(InputError, match="parts that are made of other inputs"):
+    with pytest.raises(InputError, match="are made of other inputs"):
         parts.index_parts(str(files), index, engine=never, shards=1)
     done = parts.index_parts(str(files), index, engine=parts.here, shards=3)
     assert (done.rows, done.parts - done.found) == (300, 1)
@@ -118,7 +118,7 @@ def test_the_command_builds_and_another_searches_with_texts(tmp_path):
     model, out = str(tmp_path / "model"), str(tmp_path / "vectors")
     parts.embed_parts(str(tmp_path / "a.parquet"), out, engine=parts.here, model=model)
     run = CliRunner().invoke(app, ["index", out, "--out", str(tmp_path / "index")])
-    assert (run.exit_code, "3 rows in 1 parts" in run.output) == (0, True), run.output
+    assert (run.exit_code, "3 rows in 1 part in" in run.output) == (0, True), run.output
     for more in ([], ["--approximate"]):
         command = ["search", str(tmp_path / "index"), "dog", "--model", model, "-k", "1", *more]
         done = CliRunner().invoke(app, command)
@@ -273,8 +273,8 @@ def test_vectors_of_two_types_are_not_mixed_in_a_shard(files, tmp_path):
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
 def test_texts_are_those_of_their_rows_in_large_and_small_groups(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("pmeans.search.sources._BATCH", 200)
-    monkeypatch.setattr("pmeans.search.sources._CACHE", 2000)
+    monkeypatch.setattr("pmeans.search.texts._BATCH", 200)
+    monkeypatch.setattr("pmeans.search.texts._CACHE", 2000)
     texts = [f"text {n} {'long' * (n % 7)}" for n in range(100)]
     table = pa.table({"a": [{"b": 1, "c": 2}] * 100, "text": pa.array(texts).cast(kind)})
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=30)
@@ -301,7 +301,7 @@ def test_a_column_of_texts_that_is_asked_for_must_be_there(index, tmp_path):
 
 
 def test_eight_threads_get_the_answers_of_one(index, monkeypatch):
-    monkeypatch.setattr("pmeans.search.sources._CACHE", 3000)  # so that it is always full
+    monkeypatch.setattr("pmeans.search.texts._CACHE", 3000)  # so that it is always full
     opened = open_index(index)
     graph = open_graph(opened)
     begin = threading.Barrier(8)

@@ -13,7 +13,7 @@ import typer
 _ARGUMENTS = (
     "batch_size", "delimiter", "dtype", "encoding", "format", "index", "input_format", "label",
     "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text",
-    "texts", "separator", "unsure", "adapt",
+    "texts", "separator", "unsure", "adapt", "approximate",
 )  # fmt: skip
 
 
@@ -27,6 +27,11 @@ class Step(Protocol):
 def say(message: str) -> None:
     """Tell people something, on standard error."""
     print(message, file=sys.stderr)
+
+
+def amount(n: int, noun: str) -> str:
+    """Write how many there are of something: ``1 row``, ``2 rows``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def typed(message: str) -> str:

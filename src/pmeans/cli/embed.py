@@ -42,7 +42,9 @@ def embed(
         option(None, "At a row that cannot be read, stop or make it a zero row."),
     ] = "fail",
     n_threads: Annotated[int | None, option("N", "All cores if not given.", min=1)] = None,
-    batch_size: Annotated[int, option("N", "Rows embedded together.", min=1)] = 8192,
+    batch_size: Annotated[
+        int | None, option("N", "Rows embedded together.", min=1, shown="8192")
+    ] = None,
     engine: engines.Name = None,
     restart: options.Restart = False,
 ) -> None:
@@ -65,7 +67,7 @@ def embed(
     if engine:
         unfit = {
             "format": format_, "input_format": input_format, "delimiter": delimiter,
-            "encoding": encoding, "n_threads": n_threads,
+            "encoding": encoding, "n_threads": n_threads, "batch_size": batch_size,
         }  # fmt: skip
         done = engines.run(
             engine, parts.embed_parts, unfit, files=input_, out=out, model=model, text=text,
@@ -80,7 +82,7 @@ def embed(
         input_, fields, format=input_format, delimiter=delimiter, encoding=encoding
     )
     how = apply.EmbedOptions(
-        lang, batch_size, normalize=normalize, n_threads=n_threads, dtype=dtype
+        lang, batch_size or rows.fields.BLOCK, normalize=normalize, n_threads=n_threads, dtype=dtype
     )
     with job("embedding", source.size, out) as (to, report):
         state = apply.embed_to_file(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pmeans.cli.console import progress, resumable, say
+from pmeans.cli.console import amount, progress, resumable, say
 from pmeans.cli.options import option
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def run(
     Args:
         engine: Its name; None has all done here.
         make: `embed_parts`, `predict_parts` or `index_parts`.
-        unfit: Options that only a file takes, by name: refused if they have a value.
+        unfit: Options that only a file takes, by name: refused if they are given.
         given: The arguments of ``make``.
     """
     import importlib
@@ -34,7 +34,7 @@ def run(
     from pmeans.parts import here
 
     for name, value in unfit.items():
-        if value:
+        if value is not None:
             raise InputError(f"{name}= does not go with --engine: leave it out.")
     if "-" in (given["files"], given["out"]):
         raise InputError("--engine reads Parquet files and writes a folder: name both.")
@@ -45,8 +45,9 @@ def run(
         work = module.run if engine == "spark" else _shown(module.run)  # Spark shows a bar itself
     with resumable():
         done = make(**given, engine=work)
-    there = f", {done.found:,} of which were there" if done.found else ""
-    say(f"{done.rows:,} rows in {done.parts:,} parts in {given['out']}{there}.")
+    there = f", {done.found:,} of which {'was' if done.found == 1 else 'were'} there"
+    made = f"{amount(done.rows, 'row')} in {amount(done.parts, 'part')} in {given['out']}"
+    say(f"{made}{there if done.found else ''}.")
     return done
 
 

@@ -19,7 +19,7 @@ from pmeans.rows.folders import ParquetFile, find_parquet
 from pmeans.rows.sources import check_strings
 from pmeans.search.finding import VECTORS, ModelIdentity, model_of
 from pmeans.search.shards import Shard
-from pmeans.search.sources import SourceFile
+from pmeans.search.texts import SourceFile
 from pmeans.tensors import Precision
 
 ROWS = 65_536
@@ -81,22 +81,24 @@ def predict_parts(
     text: str = "text",
     lang: str | None = None,
     lang_column: str | None = None,
+    unsure: float | None = None,
     on_error: OnError = "fail",
     restart: bool = False,
 ) -> Tally:
     """Write the rows of Parquet files, each with its label, into a folder of Parquet files.
 
     The columns that are added are those of `pmeans.arrow.predict`; arguments are as of
-    `embed_parts`, and ``classifier`` is a folder that `TransferClassifier.save` wrote.
+    `embed_parts` and of there, and ``classifier`` is a folder that `TransferClassifier.save` wrote.
     """
-    opened = arrow.open_classifier(classifier)
+    opened = arrow.open_classifier(classifier).with_unsure(unsure)
     languages = opened.encoder_.languages
     code = checked_language(opened.encoder_, lang, lang_column)
     fields = Fields(text, lang_column, languages=languages, on_error=on_error, whole=True)
     columns = {"text": text, "lang_column": lang_column}
     identity = {**labelling_identity(opened, code), **columns}
     options = {
-        "classifier": _anywhere(str(classifier)), "lang": code, **columns, "on_error": on_error,
+        "classifier": _anywhere(str(classifier)), "lang": code, **columns, "unsure": unsure,
+        "on_error": on_error,
     }  # fmt: skip
     pieces = _pieces("predict", files, fields, options)
     keep = (*opened.encoder_.files, str(classifier))

@@ -139,8 +139,8 @@ def _finished(folder: Path, wanted: set[str], restart: bool) -> set[str]:
     others = {name.partition(".")[0] for name in there} - stems
     if others:
         raise InputError(
-            f"{str(folder)!r} holds {len(others):,} parts that are made of other inputs, or with "
-            "another model or options: choose another folder, or discard all parts with "
-            "restart=True."
+            f"parts in {str(folder)!r} are made of other inputs, or with another model or options "
+            f"({len(others):,} of {len(there):,}): choose another folder, or discard all parts "
+            "with restart=True."
         )
     return there & wanted

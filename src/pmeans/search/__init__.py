@@ -2,7 +2,7 @@
 
 `exact` finds the largest cosines in one pass over rows of any number, `finding` opens what ``pmeans
 embed`` wrote and joins it with an encoder, `approximate` keeps a graph beside it (the extra
-``[search]``), `shards` are many of both, searched together, and `sources` the files with their
+``[search]``), `shards` are many of both, searched together, and `texts` the files that have their
 texts.
 """
 

@@ -19,7 +19,7 @@ from pmeans.identifier import Doubts
 from pmeans.rows import Fields, Source, open_source, texts_of
 from pmeans.rows.sources import ParquetSource, open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
-from pmeans.search.sources import ParquetTexts, SourceFile
+from pmeans.search.texts import ParquetTexts, SourceFile
 from pmeans.sentence_encoder import SentenceEncoder, chunks
 from pmeans.types import Array
 

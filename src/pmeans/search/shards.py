@@ -11,7 +11,7 @@ best rows, with exact scores, and the best of these are the answer. Row numbers 
 shard, in the order of the files that they were made of.
 
 What the ``.json`` says is compared when the index is opened: the matrices with their shapes, the
-files that have the texts with their sizes and times (`sources`), the model with the one that
+files that have the texts with their sizes and times (`texts`), the model with the one that
 searches. What is not as it was is refused, because it would be searched without a sign that the
 answers are wrong.
 """
@@ -36,7 +36,7 @@ from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import ArrayVectors
 from pmeans.search.finding import VECTORS, Index, ModelIdentity, map_vectors
-from pmeans.search.sources import ParquetTexts, SourceFile
+from pmeans.search.texts import ParquetTexts, SourceFile
 from pmeans.types import Array, Floats, Ints
 
 _AGAIN = "run the 'pmeans index' that makes it again, with restart=True"

@@ -102,9 +102,9 @@ def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again
     pq.write_table(table(TEXTS[:2], 9), folder / "c.parquet")
     assert embed(folder, out, model).parts == 4
     pq.write_table(table(["dog"], 9), folder / "c.parquet")
-    with pytest.raises(InputError, match=r"1 parts that are made of other inputs.*restart=True"):
+    with pytest.raises(InputError, match=r"made of other inputs.*\(1 of 4\).*restart=True"):
         embed(folder, out, model)
-    with pytest.raises(InputError, match="4 parts that are made"):
+    with pytest.raises(InputError, match=r"\(4 of 4\)"):
         embed(folder, out, model, normalize=True)
     assert embed(folder, out, model, restart=True).found == 0
     assert rows(out).num_rows == 10

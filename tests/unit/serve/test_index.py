@@ -61,7 +61,7 @@ def test_opening_an_index_reads_no_text(start, index, monkeypatch):
     def never(*args):
         raise AssertionError("a text is read")
 
-    monkeypatch.setattr("pmeans.search.sources.ParquetTexts._read", never)
+    monkeypatch.setattr("pmeans.search.texts.ParquetTexts._read", never)
     client = start(index=str(index), texts=None)
     monkeypatch.undo()
     assert search(client, "dog", 1)[0]["text"] == "dog dog dog"
