@@ -247,6 +247,10 @@ NO_MATRICES = {
         with_header("{'descr': '<f4', 'fortran_order': False, 'shape': ('a', 4)}"),
         "cannot be read as .npy",
     ),
+    "of Python 2": (
+        with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 4L)}"),
+        "cannot be read as .npy: Reading",
+    ),
     "no header": (with_header("{'descr': ("), "cannot be read as .npy"),
 }
 

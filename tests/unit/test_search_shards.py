@@ -273,7 +273,7 @@ def test_vectors_of_two_types_are_not_mixed_in_a_shard(files, tmp_path):
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
 def test_texts_are_those_of_their_rows_in_large_and_small_groups(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("pmeans.search.texts._BATCH", 200)
+    monkeypatch.setattr("pmeans.search.texts._BATCH", 400)
     monkeypatch.setattr("pmeans.search.texts._CACHE", 2000)
     texts = [f"text {n} {'long' * (n % 7)}" for n in range(100)]
     table = pa.table({"a": [{"b": 1, "c": 2}] * 100, "text": pa.array(texts).cast(kind)})

@@ -136,11 +136,12 @@ def _finished(folder: Path, wanted: set[str], restart: bool) -> set[str]:
             (folder / name).unlink()
         return set()
     stems = {name.partition(".")[0] for name in wanted}
-    others = {name.partition(".")[0] for name in there} - stems
+    made = {name.partition(".")[0] for name in there}
+    others = made - stems
     if others:
         raise InputError(
             f"parts in {str(folder)!r} are made of other inputs, or with another model or options "
-            f"({len(others):,} of {len(there):,}): choose another folder, or discard all parts "
+            f"({len(others):,} of {len(made):,}): choose another folder, or discard all parts "
             "with restart=True."
         )
     return there & wanted

@@ -208,7 +208,7 @@ def open_parquet(path: str | Path, opened: Any = None, metadata: Any = None) -> 
     try:
         with pyarrow.parquet.ParquetFile(opened or path, metadata=metadata) as file:
             yield file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns, too
         raise FormatError(f"{path}: cannot be read as Parquet: {error}") from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,16 @@ VECTORS = "embedding"
 MODEL = b"pmeans.model"
 """What a Parquet file calls the model of its vectors, in what it says of itself."""
 _TEXT = "text"
+_NO_MATRIX = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    EOFError,
+    SyntaxError,
+    TokenError,
+    MemoryError,
+)
+"""What NumPy raises for a file that is none of its own; absurd shapes overflow."""
 _BATCH = 1024  # queries answered in one pass over the rows
 
 
@@ -208,11 +219,12 @@ def map_vectors(path: Path) -> ArrayVectors:
     """Map a matrix, (n, dim)."""
     check_regular(path)
     try:
-        with reading(path), np.errstate(over="raise"):  # the product of an absurd shape
+        with reading(path), np.errstate(over="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")  # of what looks as if Python 2 had written it
             array = np.lib.format.open_memmap(path, mode="r")
     except StorageError:
         raise
-    except (ValueError, TypeError, ArithmeticError, EOFError, SyntaxError, TokenError) as error:
+    except (*_NO_MATRIX, Warning) as error:
         raise FormatError(f"{str(path)!r} cannot be read as .npy: {error}.") from error
     with naming(repr(str(path))):
         rows = ArrayVectors(array)

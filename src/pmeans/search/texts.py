@@ -27,7 +27,7 @@ from pmeans.rows.sources import arrow_values, check_strings, open_parquet, requi
 from pmeans.types import Ints
 
 _CACHE = 64 << 20  # bytes of texts that stay in memory, and of what files say of themselves
-_BATCH = 1 << 20  # bytes of texts that are read together, about
+_BATCH = 16 << 20  # bytes of rows whose texts are read together, vectors and all
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,9 @@ class ParquetTexts:
         if absent:
             batches |= self._read(number, layout, absent)
         for row, start in starts.items():
-            if batches[start] is not None:
-                value = arrow_values(batches[start].slice(row - start, 1))[0]
+            batch = batches[start]
+            if batch is not None:
+                value = arrow_values(batch.slice(row - start, 1))[0]
                 yield row, value if isinstance(value, str) else ""
 
     def _layout(self, number: int) -> _Layout | None:
@@ -157,12 +158,15 @@ class ParquetTexts:
                     f"there are {metadata.num_rows:,} texts in {file.path!r} for {file.rows:,} "
                     f"rows of {str(self._path)!r}: give the very file that was embedded."
                 )
-            layout = _Layout(metadata, self._column)
+            layout = _Layout(metadata, file.path)
             self._cache.put(number, layout, 4 * metadata.serialized_size)
         return layout
 
     def _read(self, number: int, layout: _Layout, starts: list[int]) -> dict[int, Any]:
-        """Return the batches that begin at these rows of a file, and keep them for next time."""
+        """Return the batches that begin at these rows of a file, and keep them for next time.
+
+        There are none if the file is gone.
+        """
         file, pieces = self._files[number], defaultdict[int, list[Any]](list)
         assert file is not None
         try:
@@ -189,6 +193,8 @@ class ParquetTexts:
             )
         pyarrow = require_pyarrow(file.path)
         batches = {start: pyarrow.chunked_array(some) for start, some in pieces.items()}
+        if [len(batches.get(start, ())) for start in starts] != [*map(layout.size, starts)]:
+            raise FormatError(f"{file.path!r} has fewer rows than it says: it is damaged.")
         for start, batch in batches.items():
             self._cache.put((number, start), batch, batch.get_total_buffer_size())
         return batches
@@ -197,16 +203,14 @@ class ParquetTexts:
 class _Layout:
     """Where the texts of a Parquet file lie: in row groups, and in each in batches of some rows."""
 
-    def __init__(self, metadata: Any, column: str) -> None:
+    def __init__(self, metadata: Any, path: str) -> None:
         self.metadata = metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         self._ends = np.cumsum([0, *(group.num_rows for group in groups)])
-        # A column of lists or records may be several here, so that it is looked for by its name.
-        columns = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-        self._steps = []
-        for group in groups:
-            size = group.column(columns.index(column)).total_uncompressed_size
-            self._steps.append(max(1, min(BLOCK, _BATCH * group.num_rows // max(1, size))))
+        if self._ends[-1] != metadata.num_rows or (np.diff(self._ends) < 0).any():
+            raise FormatError(f"{path!r} has other rows than it says: it is damaged.")
+        most = [_BATCH * group.num_rows // max(1, group.total_byte_size) for group in groups]
+        self._steps = [max(1, min(BLOCK, rows)) for rows in most]
 
     def group_of(self, row: int) -> int:
         return int(np.searchsorted(self._ends, row, side="right")) - 1
@@ -216,6 +220,11 @@ class _Layout:
 
     def step(self, group: int) -> int:
         return self._steps[group]
+
+    def size(self, start: int) -> int:
+        """Return how many rows the batch has that begins with a row."""
+        group = self.group_of(start)
+        return min(self._steps[group], int(self._ends[group + 1]) - start)
 
     def batch_of(self, row: int) -> int:
         """Return the first row of the batch that a row is in."""
