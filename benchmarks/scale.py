@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 import pmeans
 from pmeans.parts import embed_parts, here
-from pmeans.search import ApproximateShards, open_index, top_k
+from pmeans.search import open_graph, open_index, top_k
 
 ENGINES = ("ray", "spark")
 WORKERS = {"ray": "ray::", "spark": "pyspark"}
@@ -278,7 +278,7 @@ def of_search(folder: Path, n: int) -> dict[str, Any]:
     subprocess.run([sys.executable, "-m", "pmeans", *command, "--out", str(index)], check=True)
     built = time.perf_counter() - begin
     opened = open_index(index)
-    graphs = ApproximateShards(opened)
+    graphs = open_graph(opened)
     # Sentences beyond those that are searched in, so that none is its own neighbour.
     with pq.ParquetFile(write_rows(folder / f"{n + QUERIES}.parquet", n + QUERIES)) as file:
         last = range(max(0, file.num_row_groups - 2), file.num_row_groups)

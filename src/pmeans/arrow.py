@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from pmeans import models
 from pmeans.apply.jobs import ADDED, LANGUAGE, label_block
@@ -28,11 +28,48 @@ from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.tensors import Precision
 from pmeans.transfer import TransferClassifier, WordCount
 
-__all__ = ["embed", "open_classifier", "open_encoder", "predict"]
+__all__ = [
+    "EmbedArguments", "EmbedValues", "PredictArguments", "PredictValues", "embed",
+    "open_classifier", "open_encoder", "predict",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 _opened: dict[tuple[object, ...], tuple[object, Any]] = {}
 _opening = threading.Lock()
+
+
+class _Columns(TypedDict, total=False):
+    text: str
+    lang_column: str | None
+
+
+class EmbedValues(TypedDict, total=False):
+    """How vectors are made: what every function that calls `embed` takes, and hands on."""
+
+    lang: str | None
+    normalize: bool
+    dtype: Precision
+    on_error: OnError
+    n_threads: int | None
+
+
+class EmbedArguments(_Columns, EmbedValues, total=False):
+    """The same for tables, whose columns have names."""
+
+    column: str
+
+
+class PredictValues(TypedDict, total=False):
+    """How labels are made: what every function that calls `predict` takes, and hands on."""
+
+    lang: str | None
+    unsure: float | None
+    on_error: OnError
+    n_threads: int | None
+
+
+class PredictArguments(_Columns, PredictValues, total=False):
+    """The same for tables, whose columns have names."""
 
 
 def embed(
@@ -102,6 +139,7 @@ def predict(
     text: str = "text",
     lang: str | None = None,
     lang_column: str | None = None,
+    unsure: float | None = None,
     on_error: OnError = "fail",
     n_threads: int | None = None,
     doubts: Doubts | None = None,
@@ -120,6 +158,7 @@ def predict(
         text: Name of the column with the texts: strings of any of Arrow's kinds, also dictionaries.
         lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
         lang_column: Name of the column with the language of each text.
+        unsure: Give no label where its probability is below this; the classifier's own if None.
         on_error: At a row that cannot be read (bytes that are not UTF-8, no language of the model),
             ``"fail"`` stops and names it. ``"skip"`` goes on: the note of the row is
             ``unreadable``, and its other new columns are null.
@@ -132,7 +171,7 @@ def predict(
         The same kind of table, with four more columns. Labels have the type that they were given
         in; they and the probabilities are lists if a row may have several labels.
     """
-    pyarrow, opened = _pyarrow(batch), open_classifier(classifier)
+    pyarrow, opened = _pyarrow(batch), open_classifier(classifier).with_unsure(unsure)
     encoder = opened.encoder_
     code = checked_language(encoder, lang, lang_column)
     fields = Fields(text, lang_column, languages=encoder.languages, on_error=on_error, whole=True)

@@ -59,6 +59,10 @@ class SlowKernelsWarning(UserWarning):
     """The native core is not there, and NumPy does its work, correctly but slowly."""
 
 
+class MissingTextsWarning(UserWarning):
+    """Files that an index was made of are gone: their rows are found without a text."""
+
+
 @contextlib.contextmanager
 def naming(where: str) -> Iterator[None]:
     """Begin what our errors say of values with a place, such as a file, if they do not yet."""

@@ -208,10 +208,9 @@ def reading(path: str | Path, what: str = "") -> Iterator[None]:
 
 
 def check_regular(path: str | Path) -> None:
-    """Refuse a pipe or a device in the place of a stored file: to read it might wait for ever."""
-    path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise StorageError(f"{str(path)!r} is a pipe or a device, and not a file.")
+    """Refuse a folder, a pipe or a device in the place of a file: reading it might never end."""
+    if Path(path).exists() and not Path(path).is_file():
+        raise StorageError(f"{str(path)!r} is a folder, a pipe or a device: expected a file.")
 
 
 def sha256(path: str | Path) -> str:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import warnings
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from fuzz.damage import damaged
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
-from pmeans.rows import Fields, open_source
+from pmeans.rows import Fields, GuessedEncodingWarning, open_source
 from pmeans.rows.partial import State
 from pmeans.spaces.space import WordSpace
 
@@ -28,6 +29,7 @@ _JOURNAL = "x.npy.partial.json"
 
 def sentences(rng: Random, folder: Path) -> None:
     """Embed a damaged file of sentences, perhaps a gzipped one."""
+    warnings.simplefilter("ignore", GuessedEncodingWarning)
     kind = rng.choice(list(_SEEDS))
     data = damaged(rng, _SEEDS[kind], list(_SEEDS.values()))
     name = f"x.{kind}"

@@ -33,12 +33,20 @@ MEMORY = 512 << 20
 """Bytes that a worker may take beyond what it starts with."""
 
 
+_FEW_THREADS = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+}  # fmt: skip
+"""For workers: a thread reserves much more memory than it takes, and what is reserved counts."""
+
+
 def run(
     targets: Mapping[str, Target], seed: int, n: int, n_workers: int, patience: int = PATIENCE
 ) -> tuple[str, int]:
     """Run inputs 0 to n - 1, and return a line of counts and the number of findings."""
     began = time.monotonic()
     processes = multiprocessing.get_context("spawn")
+    os.environ.update(_FEW_THREADS)
     counts = [processes.RawArray("q", 1 + 3 * len(targets)) for _ in range(n_workers)]
     with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
 

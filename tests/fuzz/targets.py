@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from fuzz import corpora, files, runner, seeds, strings
+from fuzz import corpora, files, indexes, runner, seeds, strings
 
 TARGETS: dict[str, runner.Target] = {
     **{kind: partial(files.vectors, kind=kind) for kind in seeds.vector_files()},
@@ -12,6 +12,9 @@ TARGETS: dict[str, runner.Target] = {
     "recipe": files.recipe,
     "sentences": corpora.sentences,
     "journal": corpora.journal,
+    "matrix": indexes.matrix,
+    "parquet": indexes.parquet,
+    "shards": indexes.shards,
     "tokens": strings.tokens,
     "lines": strings.lines,
     "tables": strings.tables,

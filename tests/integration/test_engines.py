@@ -14,8 +14,10 @@ import pytest
 
 import pmeans
 from libraries import DE, EN, library
+from pmeans.errors import LanguageError
 from pmeans.integrations import ray as on_ray
 from pmeans.integrations import spark as on_spark
+from pmeans.rows.writers import coded_rows
 
 psutil = pytest.importorskip("psutil", reason="pip install 'pmeans[integrations]'")
 pytestmark = [
@@ -120,8 +122,16 @@ def test_a_dataset_of_ray_gets_vectors_and_labels(topics):
         made = on_ray.embed(given, lang_column="lang", on_error="skip", normalize=True)
         rows = sorted(made.take_all(), key=lambda row: str(row["text"]))
         labels = on_ray.predict(given, classifier=topics, lang="de").take_all()
+        unsure = on_ray.predict(given, classifier=topics, lang="de", unsure=1.0).take_all()
+        codes = on_ray.embed(given, lang="de", on_error="skip", dtype="int8", column="codes")
+        codes = {row["text"]: row["codes"] for row in codes.take_all()}
+        with pytest.raises(LanguageError, match="no language 'xx'"):
+            on_ray.embed(given, lang="xx")
     expected = pmeans.load().encode(sorted(DE), lang="de", normalize_embeddings=True)
     assert [row["embedding"] is None for row in rows if row["text"] is None] == [True]
+    assert {row["label"] for row in unsure} == {None}
+    wanted = coded_rows(pmeans.load().encode(DE, lang="de"), "int8")
+    np.testing.assert_array_equal(np.array([codes[text] for text in DE]), wanted)
     found = [row["embedding"] for row in rows if row["text"] is not None]
     np.testing.assert_array_equal(np.array(found, dtype=np.float32), expected)
     assert {row["label"] for row in labels[:4]} <= {"play", "state", "car", "food"}
@@ -138,7 +148,15 @@ def test_a_frame_of_spark_gets_vectors_and_labels(topics):
         assert made.dtypes[-1] == ("embedding", "array<float>")
         rows = {row.text: row.embedding for row in made.collect()}
         labels = on_spark.predict(given, classifier=topics, lang="de").collect()
+        unsure = on_spark.predict(given, classifier=topics, lang="de", unsure=1.0).collect()
+        for dtype, kind in (("int8", "array<tinyint>"), ("float16", "array<float>")):
+            made = on_spark.embed(given, lang="de", on_error="skip", dtype=dtype, column="a b")
+            assert made.dtypes[-1] == ("a b", kind)
+            coded = {row.text: row["a b"] for row in made.collect()}
+            wanted = coded_rows(pmeans.load().encode(DE, lang="de"), dtype)
+            np.testing.assert_array_equal(np.array([coded[text] for text in DE]), wanted)
     assert rows.pop(None) is None
+    assert {row.label for row in unsure} == {None}
     expected = pmeans.load().encode(DE, lang="de", normalize_embeddings=True)
     np.testing.assert_array_equal(np.array([rows[t] for t in DE], dtype=np.float32), expected)
     assert {row.label for row in labels[:4]} <= {"play", "state", "car", "food"}

@@ -8,6 +8,7 @@ import pytest
 import pmeans
 from pmeans import TransferClassifier, arrow
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.rows.writers import coded_rows
 
 pytestmark = pytest.mark.integrations
 TEXTS = ["The dog runs.", "Der Hund rennt.", None, "Le chien court.", ""]
@@ -160,6 +161,55 @@ def test_duckdb_says_what_does_not_fit(sql):
     ):
         with pytest.raises(duckdb.InvalidInputException, match=message):
             sql.sql(f"SELECT {call}").fetchall()
+
+
+DTYPES = {"float16": np.float16, "int8": np.int8}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_polars_makes_numbers_of_fewer_bits(pl, dtype):
+    from pmeans.integrations.polars import embed
+
+    texts = [TEXTS[i] for i in (0, 1, 3)]
+    frame = pl.DataFrame({"text": texts, "lang": ["en", "de", "fr"]})
+    found = frame.select(embed(lang_column="lang", dtype=dtype, n_threads=1))["embedding"]
+    batch = frame.to_arrow()
+    wanted = arrow.embed(batch, lang_column="lang", dtype=dtype)["embedding"].combine_chunks()
+    values = found.to_arrow().flatten().to_numpy()
+    assert values.dtype == DTYPES[dtype]
+    np.testing.assert_array_equal(values, wanted.flatten().to_numpy())
+
+
+@pytest.mark.parametrize(("dtype", "kind"), [("float16", "FLOAT"), ("int8", "TINYINT")])
+def test_duckdb_makes_numbers_of_fewer_bits(sql, dtype, kind):
+    from pmeans.integrations.duckdb import register_embed
+
+    register_embed(sql, dtype=dtype, lang="en", n_threads=1)
+    found = sql.sql("SELECT pmeans_embed('The dog runs.'), pmeans_embed('Der Hund rennt.', 'de')")
+    encoder = pmeans.load()
+    rows = encoder.encode(["The dog runs.", "Der Hund rennt."], lang=["en", "de"])
+    assert found.types == [f"{kind}[{encoder.dim}]"] * 2
+    np.testing.assert_array_equal(np.array(found.fetchall()[0]), coded_rows(rows, dtype))
+
+
+def test_duckdb_refuses_a_language_that_the_model_does_not_have_at_once(sql):
+    from pmeans.integrations.duckdb import register_embed
+
+    with pytest.raises(LanguageError, match="no language 'xx'"):
+        register_embed(sql, lang="xx")
+
+
+def test_a_threshold_of_labels_is_taken_by_every_frame(pl, sql, classifier):
+    from pmeans.integrations.duckdb import register_predict
+    from pmeans.integrations.polars import predict
+
+    frame = pl.DataFrame({"text": ["The dog runs."]})
+    for unsure, labels in ((0.01, 0), (1.0, 1)):
+        found = frame.select(predict(classifier=classifier, lang="en", unsure=unsure))
+        assert found.unnest("predicted")["label"].null_count() == labels
+        register_predict(sql, name=f"p{labels}", classifier=classifier, lang="en", unsure=unsure)
+        query = f"SELECT p{labels}('The dog runs.').label IS NULL"
+        assert sql.sql(query).fetchall() == [(bool(labels),)]
 
 
 def test_datasets_map_takes_the_arrow_function(rows):

@@ -157,7 +157,7 @@ def test_texts_of_another_number_are_refused(text, tmp_path):
     np.save(tmp_path / "index.npy", ROWS[:3])
     (tmp_path / "texts.txt").write_text(text)
     index = open_index(tmp_path / "index.npy", texts=tmp_path / "texts.txt")
-    with pytest.raises(FormatError, match=f"texts .{text.count(chr(10))}. and of rows .3. differ"):
+    with pytest.raises(FormatError, match=f"there are {text.count(chr(10))} texts for the 3 rows"):
         index.texts_of([0])
 
 
@@ -210,3 +210,78 @@ def test_the_language_of_a_query_is_found(tmp_path, toy):
     with pytest.warns(DoubtfulLanguageWarning, match="of 3 texts, 1 in none"):
         answers = [hits for _, hits in find(encoder, index, ["katze", "sat", "42"], k=1)]
     assert [[hit.row for hit in hits] for hits in answers] == [[2], [1], []]
+
+
+def zipped(path):
+    with open(path, "wb") as file:
+        np.savez(file, ROWS)
+
+
+def with_header(text):
+    def write(path):
+        header = text.encode().ljust(117) + b"\n"
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+
+    return write
+
+
+NO_MATRICES = {
+    "objects": (lambda path: np.save(path, np.array([["a", None]], object)), "Python objects"),
+    "text": (lambda path: np.save(path, np.array([["a", "b"]])), "cannot search <U1"),
+    "whole numbers": (lambda path: np.save(path, ROWS.astype(np.int32)), "cannot search int32"),
+    "complex": (lambda path: np.save(path, ROWS.astype(np.complex64)), "cannot search complex64"),
+    "records": (lambda path: np.save(path, np.zeros(3, "f4, f4")), "cannot search"),
+    "one row": (lambda path: np.save(path, ROWS[0]), r"shape \(2,\): expected"),
+    "three axes": (lambda path: np.save(path, ROWS[None]), r"shape \(1, 6, 2\): expected"),
+    "by columns": (lambda path: np.save(path, np.asfortranarray(ROWS)), "Fortran order"),
+    "npz": (zipped, "cannot be read as .npy"),
+    "empty": (lambda path: path.write_bytes(b""), "cannot be read as .npy"),
+    "absurd shape": (
+        with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"),
+        "cannot be read as .npy",
+    ),
+    "negative shape": (
+        with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-3, 4)}"),
+        "cannot be read as .npy",
+    ),
+    "no shape": (
+        with_header("{'descr': '<f4', 'fortran_order': False, 'shape': ('a', 4)}"),
+        "cannot be read as .npy",
+    ),
+    "of Python 2": (
+        with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (3L, 4L)}"),
+        "cannot be read as .npy: Reading",
+    ),
+    "no header": (with_header("{'descr': ("), "cannot be read as .npy"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_MATRICES)
+def test_a_npy_that_is_no_matrix_of_rows_is_refused_by_our_error(tmp_path, kind):
+    write, message = NO_MATRICES[kind]
+    write(tmp_path / "index.npy")
+    with pytest.raises((FormatError, InputError), match=message) as caught:
+        open_index(tmp_path / "index.npy")
+    assert "index.npy" in str(caught.value)
+
+
+def test_a_npy_that_was_cut_short_is_refused(tmp_path):
+    np.save(tmp_path / "index.npy", ROWS)
+    content = (tmp_path / "index.npy").read_bytes()
+    (tmp_path / "index.npy").write_bytes(content[:-4])
+    with pytest.raises(FormatError, match=r"cannot be read as \.npy"):
+        open_index(tmp_path / "index.npy")
+
+
+def test_texts_in_parquet_are_counted_when_the_index_is_opened(tmp_path):
+    np.save(tmp_path / "index.npy", ROWS[:3])
+    pyarrow.parquet.write_table(pyarrow.table({"text": ["a", "b"]}), tmp_path / "texts.parquet")
+    with pytest.raises(FormatError, match=r"2 texts in .* for 3 rows of .*the very file"):
+        open_index(tmp_path / "index.npy", texts=tmp_path / "texts.parquet")
+
+
+def test_the_delimiter_of_no_file_is_refused(tmp_path):
+    np.save(tmp_path / "index.npy", ROWS)
+    for option in ({"delimiter": ";"}, {"encoding": "utf-8"}):
+        with pytest.raises(InputError, match="is that of a file of texts: name it, texts="):
+            open_index(tmp_path / "index.npy", **option)

@@ -1,7 +1,9 @@
 """The approximate index: what it finds, and when it is built anew."""
 
+import json
 import os
 import sys
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -108,3 +110,68 @@ def test_a_parquet_is_refused(tmp_path):
     pyarrow.parquet.write_table(pyarrow.table({"embedding": ROWS.tolist()}), path)
     with pytest.raises(InputError, match=r"embed into a \.npy"):
         open_counting(path)
+
+
+DAMAGE = {
+    "a bit": lambda data: data[:5000] + bytes([data[5000] ^ 1]) + data[5001:],
+    "the end is missing": lambda data: data[:-1],
+    "nothing but the header": lambda data: data[:256],
+    "more at the end": lambda data: data + b"\0",
+    "noise": lambda data: data[:256] + bytes(np.random.default_rng(0).bytes(len(data) - 256)),
+    "zeros": lambda data: data[:256] + bytes(len(data) - 256),
+}
+
+
+def overwrite(path, data):
+    """Put another file in the place of one, whose pages may still be mapped."""
+    path.unlink()
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_graph_is_refused_before_usearch_sees_it(path, damage, monkeypatch):
+    graph = open_counting(path)[0].path
+    overwrite(graph, DAMAGE[damage](graph.read_bytes()))
+    from usearch.index import Index
+
+    def restore(*args, **kwargs):
+        raise AssertionError("it would crash")
+
+    monkeypatch.setattr(Index, "restore", restore)
+    with pytest.raises(FormatError, match=r"usearch' is damaged: remove it, and the next"):
+        open_counting(path)
+
+
+@pytest.mark.parametrize("header", [b"", b"{", b"[]", b"\xff", b'{"rows": []}', b"[" * 300])
+def test_a_graph_whose_header_is_damaged_is_built_anew(path, header):
+    first = open_counting(path)[0]
+    expected = first.top_k(QUERIES, 5)[0]
+    overwrite(first.path, header)
+    again, built = open_counting(path)
+    assert built
+    np.testing.assert_array_equal(again.top_k(QUERIES, 5)[0], expected)
+
+
+def test_a_graph_of_other_rows_than_it_says_is_refused(path, tmp_path):
+    """Its checksum is right, and its header tells of this matrix: as of a program with a fault."""
+    mine = open_counting(path)[0].path
+    for rows in (ROWS[:, :15], np.concatenate([ROWS, ROWS])):
+        np.save(tmp_path / "other.npy", np.ascontiguousarray(rows))
+        other = open_counting(tmp_path / "other.npy")[0].path.read_bytes()
+        header = json.loads(mine.read_bytes()[:256]) | {"sha256": sha256(other[256:]).hexdigest()}
+        overwrite(mine, json.dumps(header).encode().ljust(255) + b"\n" + other[256:])
+        with pytest.raises(FormatError, match="is damaged"):
+            open_counting(path)
+
+
+def test_a_row_that_is_not_finite_is_named_when_it_is_looked_at(path):
+    index = open_counting(path)[0]
+    stat = path.stat()
+    rows = ROWS.copy()
+    rows[123] = np.nan
+    np.save(path, rows)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    index, built = open_counting(path)
+    assert not built
+    with pytest.raises(FormatError, match="row 123 of the index has a number that is not finite"):
+        index.top_k(ROWS[123:124], 5)

@@ -1,6 +1,11 @@
 """An index in shards: what is found is what one index over all rows finds."""
 
 import json
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +16,17 @@ from typer.testing import CliRunner
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, parts
 from pmeans.cli.main import app
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import (
+    FormatError,
+    InputError,
+    MissingTextsWarning,
+    PmeansError,
+    StorageError,
+)
 from pmeans.mapped import file_of
-from pmeans.search import ApproximateShards, open_index, top_k
+from pmeans.search import find, open_graph, open_index, top_k
+from pmeans.search.finding import ModelIdentity
+from pmeans.search.texts import ParquetTexts, SourceFile
 
 pytest.importorskip("usearch", reason="pip install 'pmeans[search]'")
 ROWS = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
@@ -46,7 +59,7 @@ def test_shards_together_find_what_all_rows_have(files, tmp_path, shards, made):
     assert len(list(out.glob("*.npy"))) == made
     opened, queries = open_index(out), ROWS[::50]
     expected = top_k(queries, ROWS.astype(np.float16), 10)
-    for found in (top_k(queries, opened.rows, 10), ApproximateShards(opened).top_k(queries, 10)):
+    for found in (top_k(queries, opened.rows, 10), open_graph(opened).top_k(queries, 10)):
         np.testing.assert_array_equal(found[0], expected[0])
         np.testing.assert_array_equal(found[1], expected[1])
     assert file_of(opened.rows.matrices[0].array) is not None
@@ -56,8 +69,12 @@ def test_texts_are_read_from_the_files_as_long_as_they_are_there(index, files):
     opened = open_index(index)
     assert opened.texts_of([299, 0, 12]) == {0: "text 0", 12: "text 12", 299: "text 299"}
     (files / "1.parquet").unlink()
+    assert opened.texts_of([299, 13]) == {299: "text 299", 13: "text 13"}  # it was read before
+    with pytest.warns(MissingTextsWarning, match="1 of the files with the texts of"):
+        opened = open_index(index)
     assert opened.texts_of([299, 12]) == {299: "text 299"}
-    assert open_index(index, text="other").texts_of([0]) == {}
+    (files / "2.parquet").unlink()
+    assert opened.texts_of([155]) == {}
 
 
 def test_shards_that_are_there_are_not_built_again(index, files):
@@ -78,7 +95,7 @@ def test_shards_that_are_there_are_not_built_again(index, files):
 def test_an_index_without_one_of_its_shards_is_refused(index):
     first = min(index.glob("*.json"), key=lambda path: json.loads(path.read_bytes())["first"])
     first.unlink()
-    with pytest.raises(FormatError, match="not a complete index"):
+    with pytest.raises(FormatError, match=r"not a complete index.*restart=True"):
         open_index(index)
 
 
@@ -107,3 +124,281 @@ def test_the_command_builds_and_another_searches_with_texts(tmp_path):
         command = ["search", str(tmp_path / "index"), "dog", "--model", model, "-k", "1", *more]
         done = CliRunner().invoke(app, command)
         assert done.stdout == "1\t1.0000\t1\ta dog\n", done.output
+
+
+def write_part(path, texts, vectors, **more):
+    """Write a Parquet file of texts and vectors, with small row groups."""
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), vectors.shape[1])
+    table = pa.table({"text": texts, "embedding": lists})
+    pq.write_table(table, path, row_group_size=4, **more)
+
+
+def rewrite(path, text):
+    """Give a file other texts of the same length, and its old time of change."""
+    table, stat = pq.read_table(path), path.stat()
+    texts = pa.array([text] * table.num_rows, pa.string())
+    changed = table.set_column(table.schema.get_field_index("text"), "text", texts)
+    pq.write_table(changed, path)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_texts_of_a_file_that_has_changed_are_refused_and_never_shown(index, files):
+    path = files / "1.parquet"
+    rewrite(path, "a text of another size")
+    with pytest.raises(FormatError, match=r"1.parquet' has changed since it was indexed.*restart"):
+        open_index(index)
+
+
+def test_a_file_with_another_time_is_compared_by_its_bytes(index, files):
+    path, content = files / "1.parquet", (files / "1.parquet").read_bytes()
+    os.utime(path, ns=(0, 12345))
+    assert open_index(index).texts_of([10]) == {10: "text 10"}
+    path.write_bytes(content.replace(b"text 10", b"text xx"))  # as many bytes as before
+    with pytest.raises(FormatError, match=r"1.parquet' has changed since it was indexed"):
+        open_index(index)
+
+
+def test_files_that_have_changed_places_are_refused(index, files):
+    (files / "0.parquet").rename(files / "x")
+    (files / "2.parquet").rename(files / "0.parquet")
+    (files / "x").rename(files / "2.parquet")
+    with pytest.raises(FormatError, match=r"0.parquet' has changed since it was indexed"):
+        open_index(index)
+
+
+def test_a_file_that_changes_while_the_index_is_open_gives_no_text(index, files):
+    opened = open_index(index)
+    assert opened.texts_of([0]) == {0: "text 0"}
+    write_part(files / "1.parquet", ["another"] * 140, ROWS[:140])
+    with pytest.raises((StorageError, FormatError), match=r"1.parquet"):
+        opened.texts_of([12])
+
+
+def first_shard(index):
+    return min(index.glob("*.json"), key=lambda path: json.loads(path.read_bytes())["first"])
+
+
+@pytest.mark.parametrize("rows", [9, 151, 0])
+def test_a_matrix_of_other_rows_than_were_written_is_refused(index, rows):
+    np.save(first_shard(index).with_suffix(".npy"), ROWS[:rows].astype(np.float16))
+    with pytest.raises(FormatError, match=rf"has {rows} rows of 8 numbers.*restart=True"):
+        open_index(index)
+
+
+@pytest.mark.parametrize("change", [lambda m: m[:, :7], lambda m: m.astype(np.float32)])
+def test_a_matrix_of_other_numbers_than_were_written_is_refused(index, change):
+    path = first_shard(index).with_suffix(".npy")
+    np.save(path, np.ascontiguousarray(change(np.load(path))))
+    with pytest.raises(FormatError, match=r"were written.*restart=True"):
+        open_index(index)
+
+
+RECORDS = {
+    "nothing": b"",
+    "cut short": lambda data: data[:40],
+    "no object": b"[1, 2]",
+    "another version": b'{"address": "/x", "files": [["/a", 3]], "first": 0, "rows": 3}',
+    "a text for a number": lambda data: data.replace(b'"first": 0', b'"first": "0"'),
+    "true for a number": lambda data: data.replace(b'"first": 0', b'"first": true'),
+    "NaN for a number": lambda data: data.replace(b'"first": 0', b'"first": NaN'),
+    "a file too large": lambda data: data.replace(b'"rows": 10,', b'"rows": 1' + b"0" * 30 + b","),
+    "too many digits": lambda data: data.replace(b'"rows": 10,', b'"rows": ' + b"9" * 9999 + b","),
+    "fewer than none": lambda data: data.replace(b'"rows": 10,', b'"rows": -10,'),
+    "no bytes of text": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+    "a path with a zero": lambda data: data.replace(b"0.parquet", b"0\\u0000.parquet"),
+    "half a character": lambda data: data.replace(b"0.parquet", b"0\\ud800.parquet"),
+    "an unknown address": lambda data: data.replace(b'"address": "', b'"address": "nowhere://'),
+}
+
+
+@pytest.mark.parametrize("damage", RECORDS)
+def test_a_damaged_record_is_refused_by_our_error(index, damage):
+    path, change = first_shard(index), RECORDS[damage]
+    before = path.read_bytes()
+    after = change(before) if callable(change) else change
+    assert after != before
+    path.write_bytes(after)
+    with pytest.raises(PmeansError):
+        open_index(index)
+
+
+@pytest.mark.parametrize("ending", [".json", ".npy", ".npy.usearch"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "nothing"])
+def test_what_is_no_file_in_the_folder_is_refused_and_not_waited_for(index, ending, kind):
+    path = first_shard(index)
+    path = path.with_name(path.stem + ending)
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    if (ending, kind) == (".npy.usearch", "nothing"):
+        assert open_graph(open_index(index)).top_k(ROWS[:1], 1)[0].tolist() == [[0]]  # built anew
+        return
+    with pytest.raises((StorageError, FormatError)):
+        open_graph(open_index(index))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_a_source_that_is_no_file_any_more_is_refused_and_not_waited_for(index, files, kind):
+    path = files / "0.parquet"
+    path.unlink()
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
+    with pytest.raises(StorageError, match=r"0.parquet' is a folder or a device"):
+        open_index(index)
+
+
+def test_a_row_that_is_not_finite_is_named_by_its_number_in_all_shards(index):
+    firsts = {json.loads(path.read_bytes())["first"]: path for path in index.glob("*.json")}
+    first = sorted(firsts)[1]
+    path = firsts[first]
+    matrix = np.lib.format.open_memmap(path.with_suffix(".npy"), mode="r+")
+    stat = path.with_suffix(".npy").stat()
+    matrix[2] = np.nan
+    matrix.flush()
+    os.utime(path.with_suffix(".npy"), ns=(stat.st_atime_ns, stat.st_mtime_ns))  # keeps its graph
+    opened = open_index(index)
+    for ask in (open_graph(opened).top_k, lambda q, k: top_k(q, opened.rows, k)):
+        with pytest.raises(FormatError, match=f"row {first + 2} of the index has a number"):
+            ask(ROWS[first + 2 : first + 3], 5)
+
+
+def test_vectors_of_two_types_are_not_mixed_in_a_shard(files, tmp_path):
+    write_part(files / "x.parquet", ["a"], ROWS[:1])  # float32 beside float16
+    with pytest.raises(FormatError, match=r"\(float32\) among others of 8 \(float16\)"):
+        parts.index_parts(str(files), tmp_path / "out", engine=parts.here, shards=1)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_texts_are_those_of_their_rows_in_large_and_small_groups(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("pmeans.search.texts._BATCH", 400)
+    monkeypatch.setattr("pmeans.search.texts._CACHE", 2000)
+    texts = [f"text {n} {'long' * (n % 7)}" for n in range(100)]
+    table = pa.table({"a": [{"b": 1, "c": 2}] * 100, "text": pa.array(texts).cast(kind)})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=30)
+    held = ParquetTexts([SourceFile.of_path(tmp_path / "a.parquet", 100)])
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        rows = rng.integers(0, 100, 5).tolist()
+        assert held.of(rows) == {row: texts[row] for row in rows}
+        assert held._cache._size <= 2000
+
+
+def test_a_text_that_is_missing_or_no_utf8_is_empty(tmp_path):
+    texts = pa.array([b"a", b"\xff", None]).view(pa.string())
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
+    held = ParquetTexts([SourceFile.of_path(tmp_path / "a.parquet", 3)])
+    assert held.of([0, 1, 2]) == {0: "a", 1: "", 2: ""}
+
+
+def test_a_column_of_texts_that_is_asked_for_must_be_there(index, tmp_path):
+    with pytest.raises(FormatError, match="its files have no column 'other'"):
+        open_index(index, text="other")
+    with pytest.raises(FormatError, match="'embedding' holds fixed_size_list"):
+        open_index(index, text="embedding")
+
+
+def test_eight_threads_get_the_answers_of_one(index, monkeypatch):
+    monkeypatch.setattr("pmeans.search.texts._CACHE", 3000)  # so that it is always full
+    opened = open_index(index)
+    graph = open_graph(opened)
+    begin = threading.Barrier(8)
+
+    def answers(opened, graph, start):
+        found = []
+        for i in range(start, start + 40):
+            k = 1 + i % 60  # how far a search looks depends on it
+            rows, scores = graph.top_k(ROWS[i : i + 1], k)
+            found.append((rows.tolist(), scores.tolist(), opened.texts_of(rows[0].tolist())))
+        return found
+
+    def at_once(start):
+        begin.wait(60)
+        return answers(opened, graph, start)
+
+    starts = [0, 30, 60, 90, 120, 150, 180, 210]
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(at_once, starts))
+    assert together == [answers(open_index(index), graph, start) for start in starts]
+
+
+def test_a_graph_is_searched_by_one_thread_at_a_time(index):
+    graph = open_graph(open_index(index))._graphs[0]
+    inside, most = [], []
+
+    class Watched:
+        ndim = 8
+
+        def __len__(self):
+            return 10_000
+
+        def search(self, code, n):
+            inside.append(self.expansion_search)
+            most.append(len(inside))
+            time.sleep(0.0005)  # so that others come meanwhile
+            assert inside.pop() == max(n, 512)
+            return type("Found", (), {"keys": np.arange(3, dtype=np.uint64)})
+
+    graph._graph = Watched()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda k: graph.top_k(ROWS[:3], k), [1, 400] * 20))
+    assert max(most) == 1
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """Two models of the same size, and vectors that the first one made."""
+
+    def save(name, scale):
+        space = WordSpace.from_words("toy", {"en": ["dog", "cat", "soup"]}, np.float32(scale))
+        recipe = Recipe((Part("toy", (1,)),), name, tokenizer="words")
+        pmeans.save(PowerMeanEncoder(recipe, {"toy": space}), tmp_path / name)
+        return str(tmp_path / name)
+
+    models = save("first", np.eye(3)), save("second", np.eye(3)[::-1])
+    pq.write_table(pa.table({"text": ["the soup", "a dog", "dog cat"]}), tmp_path / "a.parquet")
+    out = str(tmp_path / "vectors")
+    parts.embed_parts(str(tmp_path / "a.parquet"), out, engine=parts.here, model=models[0])
+    return *models, out
+
+
+def test_an_index_is_searched_by_the_model_that_made_its_rows_alone(toy, tmp_path):
+    first, second, vectors = toy
+    parts.index_parts(vectors, tmp_path / "index", engine=parts.here, shards=1)
+    opened = open_index(tmp_path / "index")
+    encoder, other = pmeans.load(first), pmeans.load(second)
+    assert opened.model == ModelIdentity("first", encoder.fingerprint())
+    (hits,) = [hits for _, hits in find(encoder, opened, ["dog"], lang="en", k=1)]
+    assert hits[0].text == "a dog"
+    named = rf"'first' \({encoder.fingerprint()}\), and this is 'second' \({other.fingerprint()}\)"
+    with pytest.raises(InputError, match=named):
+        next(find(other, opened, ["dog"], lang="en"))
+    (part,) = (tmp_path / "vectors").glob("*.parquet")
+    with pytest.raises(InputError, match=named):
+        next(find(other, open_index(part), ["dog"], lang="en"))
+
+
+def test_rows_of_two_models_are_not_indexed_together(toy, tmp_path):
+    _, second, vectors = toy
+    parts.embed_parts(str(tmp_path / "a.parquet"), tmp_path / "v2", engine=parts.here, model=second)
+    (tmp_path / "both").mkdir()
+    for folder in (vectors, tmp_path / "v2"):
+        (part,) = list(Path(folder).glob("*.parquet"))
+        part.rename(tmp_path / "both" / part.name)
+    with pytest.raises(
+        FormatError, match=r"several models, .* by '.* and .* by '.*: index each by"
+    ):
+        parts.index_parts(str(tmp_path / "both"), tmp_path / "x", engine=parts.here, shards=1)
+
+
+def test_a_model_that_is_named_wrongly_is_refused(toy, tmp_path):
+    path = tmp_path / "a.parquet"
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(ROWS[0]), 8)
+    for written in (b"{", b"[]", b'{"name": 3, "fingerprint": "x"}'):
+        schema = pa.schema([("embedding", lists.type)], metadata={b"pmeans.model": written})
+        pq.write_table(pa.table([lists], schema=schema), path)
+        with pytest.raises(FormatError, match="what it says of its model is damaged"):
+            open_index(path)

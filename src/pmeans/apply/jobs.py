@@ -248,6 +248,8 @@ class _Labelling(Job):
         if not source.fields.whole:
             raise InputError("open the source with whole=True: all columns are written.")
         super().__init__(classifier.encoder_, source, *args)
+        if self.options.separator is not None and not classifier.multi_label:
+            raise InputError("separator= is for rows with several labels: leave it out.")
         self._classifier, self._separator = classifier, self.options.separator or "|"
         self._added = (*ADDED[:-1], LANGUAGE, ADDED[-1]) if self.lang == AUTO else ADDED
 

@@ -13,9 +13,9 @@ import typer
 from pmeans.errors import count
 
 _ARGUMENTS = (
-    "batch_size", "delimiter", "dtype", "encoding", "engine", "format", "index", "input_format",
-    "label", "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart",
-    "suffix", "text", "texts", "separator", "unsure", "adapt",
+    "approximate", "batch_size", "delimiter", "dtype", "encoding", "engine", "format", "index",
+    "input_format", "label", "lang", "lang_column", "model", "n_threads", "normalize", "on_error",
+    "restart", "suffix", "text", "texts", "separator", "unsure", "adapt",
 )  # fmt: skip
 
 

@@ -45,7 +45,9 @@ def embed(
     n_threads: Annotated[
         int | None, option("N", "Number of threads.", min=1, shown="all cores")
     ] = None,
-    batch_size: Annotated[int, option("N", "Number of rows embedded together.", min=1)] = 8192,
+    batch_size: Annotated[
+        int | None, option("N", "Number of rows embedded together.", min=1, shown="8192")
+    ] = None,
     engine: engines.Name = None,
     restart: options.Restart = False,
 ) -> None:
@@ -68,7 +70,7 @@ def embed(
     if engine:
         unfit = {
             "format": format_, "input_format": input_format, "delimiter": delimiter,
-            "encoding": encoding, "n_threads": n_threads,
+            "encoding": encoding, "n_threads": n_threads, "batch_size": batch_size,
         }  # fmt: skip
         done = engines.run(
             engine, parts.embed_parts, unfit, files=input_, out=out, model=model, text=text,
@@ -83,7 +85,7 @@ def embed(
         input_, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
     )
     how = apply.EmbedOptions(
-        lang, batch_size, normalize=normalize, n_threads=n_threads, dtype=dtype
+        lang, batch_size or rows.fields.BLOCK, normalize=normalize, n_threads=n_threads, dtype=dtype
     )
     with job("embedding", source.size, out) as (to, report):
         state = apply.embed_to_file(

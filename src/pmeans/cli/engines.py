@@ -26,7 +26,7 @@ def run(
     Args:
         engine: Its name; None has all done here.
         make: `embed_parts`, `predict_parts` or `index_parts`.
-        unfit: Options that only a file takes, by name: refused if they have a value.
+        unfit: Options that only a file takes, by name: refused if they are given.
         given: The arguments of ``make``.
     """
     import importlib
@@ -35,7 +35,7 @@ def run(
     from pmeans.parts import here
 
     for name, value in unfit.items():
-        if value:
+        if value is not None:
             raise InputError(f"{name}= does not go with --engine: leave it out.")
     if "-" in (given["files"], given["out"]):
         raise InputError("--engine reads Parquet files and writes a folder: '-' is neither.")

@@ -64,22 +64,19 @@ def search(
         raise InputError("what to look for? Give either a query or --queries FILE.")
     if query is not None and not query.strip():
         raise InputError("the query is empty: say what to look for.")
+    # The encoding is that of both files, of which either may be missing.
+    of_texts = None if texts is None and queries is not None else encoding
     opened = search.open_index(
-        index, texts=texts, text=text, delimiter=delimiter, encoding=encoding
+        index, texts=texts, text=text, delimiter=delimiter, encoding=of_texts
     )
     encoder = models.load(model)
     lang = checked_language(encoder, lang)
-    graph: search.ApproximateIndex | search.ApproximateShards | None = None
+    graph = None
     if approximate:
         with progress("building the approximate index") as step:
-
-            def report(done: int, total: int) -> None:
-                step(done, count(done, "row"), total)
-
-            if isinstance(opened, search.ShardedIndex):
-                graph = search.ApproximateShards(opened, report)
-            else:
-                graph = search.ApproximateIndex(opened, report)
+            graph = search.open_graph(
+                opened, lambda done, total: step(done, count(done, "row"), total)
+            )
     source = () if queries is None else texts_of(open_source(queries, encoding=encoding, lang=lang))
     asked = [valid_text(query)] if query is not None else (each or "" for each in source)
     unknown = 0

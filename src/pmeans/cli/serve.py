@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pmeans.cli.console import say, warn
-from pmeans.cli.options import argument, examples, option
+from pmeans.cli.options import argument, examples, flag, option
 
 EXAMPLES = examples(
     "pmeans serve",
@@ -36,6 +36,9 @@ def serve(
     text: Annotated[
         str | None, option("NAME", "Column with the sentences, in --texts or --index.")
     ] = None,
+    approximate: Annotated[
+        bool, flag("--approximate", "Search faster, by the graph of --index; may miss rows.")
+    ] = False,
     host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, option("N", "Port to listen on; 0 picks a free one.", min=0, max=65535)
@@ -91,6 +94,7 @@ def serve(
         index,
         texts,
         text,
+        approximate,
         token_file,
         limits,
         hosts,

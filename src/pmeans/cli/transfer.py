@@ -160,21 +160,19 @@ def predict(
 
     if engine:
         unfit = {
-            "format": format_, "separator": separator, "unsure": unsure, "adapt": adapt,
+            "format": format_, "separator": separator, "adapt": adapt,
             "input_format": input_format, "delimiter": delimiter, "encoding": encoding,
         }  # fmt: skip
         done = engines.run(
             engine, parts.predict_parts, unfit, files=file, out=out, classifier=folder, text=text,
-            lang=lang, lang_column=lang_column, on_error=on_error, restart=restart,
+            lang=lang, lang_column=lang_column, unsure=unsure, on_error=on_error, restart=restart,
         )  # fmt: skip
         say(f"{count(done.unsure, 'row')} unsure.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
             warn(str(done.doubts))
         return
-    classifier = TransferClassifier.load(folder)
-    if unsure is not None:
-        classifier.unsure = unsure
+    classifier = TransferClassifier.load(folder).with_unsure(unsure)
     _adapt_to(classifier, adapt, lang)
     encoder = classifier.encoder_
     fields = Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
@@ -311,9 +309,7 @@ def classify(
     from pmeans.rows import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
-    classifier = TransferClassifier.load(folder)
-    if unsure is not None:
-        classifier.unsure = unsure
+    classifier = TransferClassifier.load(folder).with_unsure(unsure)
     lang = checked_language(classifier.encoder_, lang)
     piped = (block.texts for block in open_source("-", lang=lang).blocks())
     words = WordCount()

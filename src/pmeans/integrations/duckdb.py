@@ -6,16 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.identifier import Doubts
-from pmeans.rows.fields import OnError
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer import TransferClassifier
 
@@ -28,8 +26,7 @@ def register_embed(
     *,
     name: str = "pmeans_embed",
     model: str | Path | SentenceEncoder = "default",
-    normalize: bool = False,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.EmbedValues],
 ) -> None:
     """Give a connection a function of a text, and its language if that is known: ``FLOAT[dim]``.
 
@@ -37,14 +34,12 @@ def register_embed(
         connection: What ``duckdb.connect`` returned.
         name: What SQL calls the function.
         model: What `pmeans.load` opens, or an encoder.
-        normalize: Scale every vector to length 1.
-        on_error: At a row of an unknown language, ``"fail"`` stops, ``"skip"`` makes it NULL.
+        options: As of `pmeans.arrow.embed`: ``lang`` (of texts whose language SQL does not tell),
+            ``normalize``, ``dtype``, ``on_error`` and ``n_threads``. Of ``dtype="int8"`` the result
+            is ``TINYINT[dim]``. DuckDB has no float16: such numbers are rounded, and are FLOAT.
     """
-    encoder, doubts = arrow.open_encoder(model), Doubts()
     # Doubts about languages would be told for every 2048 rows: `register_predict` has them by row.
-    make = partial(
-        arrow.embed, model=encoder, normalize=normalize, on_error=on_error, doubts=doubts
-    )
+    make = partial(arrow.embed, model=arrow.open_encoder(model), doubts=Doubts(), **options)
     _register(connection, name, make)
 
 
@@ -53,7 +48,7 @@ def register_predict(
     *,
     name: str = "pmeans_predict",
     classifier: str | Path | TransferClassifier,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.PredictValues],
 ) -> None:
     """Give a connection a function of a text, and its language if that is known: its label.
 
@@ -63,13 +58,14 @@ def register_predict(
         connection: What ``duckdb.connect`` returned.
         name: What SQL calls the function.
         classifier: The folder that `TransferClassifier.save` wrote, or a classifier.
-        on_error: As in `register_embed`; the note of such a row is ``unreadable``.
+        options: As of `pmeans.arrow.predict`: ``lang`` (of texts whose language SQL does not tell),
+            ``unsure``, ``on_error`` and ``n_threads``.
     """
     opened = arrow.open_classifier(classifier)
-    _register(connection, name, partial(arrow.predict, classifier=opened, on_error=on_error))
+    _register(connection, name, partial(arrow.predict, classifier=opened, **options))
 
 
-def _register(connection: duckdb.DuckDBPyConnection, name: str, make: Callable[..., Any]) -> None:
+def _register(connection: duckdb.DuckDBPyConnection, name: str, make: partial[Any]) -> None:
     optional("duckdb", "duckdb", "pmeans.integrations.duckdb")
     pyarrow = optional("pyarrow", "duckdb", "pmeans.integrations.duckdb")
 
@@ -80,18 +76,24 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, make: Callable[.
         further = batch.schema.names[len(columns) :]
         arrays = [batch.column(each) for each in further]
         if len(arrays) == 1:
-            return arrays[0]
+            lists = arrays[0]
+            if pyarrow.types.is_float16(lists.type.value_type):
+                return lists.cast(pyarrow.list_(pyarrow.float32(), lists.type.list_size))
+            return lists
         return pyarrow.StructArray.from_arrays(arrays, names=further)
 
     def of_rows(*columns: Any) -> Any:
         if len(columns) > 2:
             raise InputError(f"{name} takes a text and, if it is known, its language.")
         whole = [column.combine_chunks() for column in columns]
-        return added(*whole, lang_column="lang") if len(columns) == 2 else added(*whole)
+        return added(*whole, **told) if len(columns) == 2 else added(*whole)
 
+    told = {"lang": None, "lang_column": "lang"}
     # No language: only the type is asked for, and texts may come with theirs.
     texts = pyarrow.array([], pyarrow.string())
-    kind = added(texts, texts, lang_column="lang").type
+    kind = added(texts, texts, **told).type
+    if make.keywords.get("lang"):
+        added(texts)  # or say now that there is no such language
     connection.create_function(name, of_rows, None, _sql_type(kind), type="arrow")
 
 
@@ -105,4 +107,7 @@ def _sql_type(kind: Any) -> str:
         return f"{_sql_type(kind.value_type)}[{kind.list_size}]"
     if text.startswith("list"):
         return f"{_sql_type(kind.value_type)}[]"
-    return {"string": "VARCHAR", "float": "FLOAT", "int64": "BIGINT", "bool": "BOOLEAN"}[text]
+    return {
+        "string": "VARCHAR", "float": "FLOAT", "int8": "TINYINT", "int64": "BIGINT",
+        "bool": "BOOLEAN",
+    }[text]  # fmt: skip

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow
 from pmeans.files import optional
-from pmeans.rows.fields import OnError
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer import TransferClassifier
 
@@ -24,10 +23,8 @@ def embed(
     text: str | polars.Expr = "text",
     *,
     model: str | Path | SentenceEncoder = "default",
-    lang: str | None = None,
     lang_column: str | polars.Expr | None = None,
-    normalize: bool = False,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.EmbedValues],
 ) -> polars.Expr:
     """Return an expression for the vectors of texts, ``Array(Float32, dim)``.
 
@@ -36,13 +33,11 @@ def embed(
     Args:
         text: The texts: the name of a column, or an expression.
         model: What `pmeans.load` opens, or an encoder.
-        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
         lang_column: The language of each text: the name of a column, or an expression.
-        normalize: Scale every vector to length 1.
-        on_error: At a row of an unknown language, ``"fail"`` stops, ``"skip"`` makes it null.
+        options: As of `pmeans.arrow.embed`: ``lang``, ``normalize``, ``dtype``, ``on_error`` and
+            ``n_threads``.
     """
-    encoder = arrow.open_encoder(model)
-    make = partial(arrow.embed, model=encoder, lang=lang, normalize=normalize, on_error=on_error)
+    make = partial(arrow.embed, model=arrow.open_encoder(model), **options)
     return _expression(make, text, lang_column).alias("embedding")
 
 
@@ -50,9 +45,8 @@ def predict(
     text: str | polars.Expr = "text",
     *,
     classifier: str | Path | TransferClassifier,
-    lang: str | None = None,
     lang_column: str | polars.Expr | None = None,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.PredictValues],
 ) -> polars.Expr:
     """Return an expression for labels: a struct of label, probability, language and note.
 
@@ -62,13 +56,11 @@ def predict(
     Args:
         text: The texts: the name of a column, or an expression.
         classifier: The folder that `TransferClassifier.save` wrote, or a classifier.
-        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
         lang_column: The language of each text: the name of a column, or an expression.
-        on_error: At a row of an unknown language, ``"fail"`` stops. ``"skip"`` goes on, and the
-            note of the row is ``unreadable``.
+        options: As of `pmeans.arrow.predict`: ``lang``, ``unsure``, ``on_error`` and
+            ``n_threads``.
     """
-    opened = arrow.open_classifier(classifier)
-    make = partial(arrow.predict, classifier=opened, lang=lang, on_error=on_error)
+    make = partial(arrow.predict, classifier=arrow.open_classifier(classifier), **options)
     return _expression(make, text, lang_column).alias("predicted")
 
 

@@ -14,13 +14,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow, parts
 from pmeans.files import optional
 from pmeans.identifier import Doubts
 from pmeans.kernels import available_threads
-from pmeans.rows.fields import BLOCK, OnError
+from pmeans.rows.fields import BLOCK
 
 if TYPE_CHECKING:
     import ray.data
@@ -32,37 +32,28 @@ def embed(
     dataset: ray.data.Dataset,
     *,
     model: str | Path = "default",
-    text: str = "text",
-    lang: str | None = None,
-    lang_column: str | None = None,
-    normalize: bool = False,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.EmbedArguments],
 ) -> ray.data.Dataset:
     """Return a dataset with one more column, ``embedding``: the vectors of its texts.
 
-    Arguments are those of `pmeans.arrow.embed`. Every worker opens ``model``, by name or path.
+    Options are as of `pmeans.arrow.embed`, with one thread if ``n_threads`` is not given; ``model``
+    is opened in every worker, by name or path.
     """
-    columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
-    make = partial(arrow.embed, model=model, **columns, normalize=normalize, on_error=on_error)
-    return _mapped(dataset, make)
+    return _mapped(dataset, arrow.embed, {"model": model, **options})
 
 
 def predict(
     dataset: ray.data.Dataset,
     *,
     classifier: str | Path,
-    text: str = "text",
-    lang: str | None = None,
-    lang_column: str | None = None,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.PredictArguments],
 ) -> ray.data.Dataset:
     """Return a dataset with the four columns more that `pmeans.arrow.predict` adds.
 
-    ``classifier`` is a folder that `TransferClassifier.save` wrote. The others are as in `embed`.
+    ``classifier`` is a folder that `TransferClassifier.save` wrote; options are as of
+    `pmeans.arrow.predict`, with one thread if ``n_threads`` is not given.
     """
-    columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
-    make = partial(arrow.predict, classifier=classifier, **columns, on_error=on_error)
-    return _mapped(dataset, make)
+    return _mapped(dataset, arrow.predict, {"classifier": classifier, **options})
 
 
 def available() -> Any:
@@ -92,9 +83,17 @@ def run(tasks: list[str]) -> Iterator[str]:
                 raise parts.gave_up("Ray", error) from error
 
 
-def _mapped(dataset: ray.data.Dataset, make: Callable[..., Any]) -> ray.data.Dataset:
+def _mapped(
+    dataset: ray.data.Dataset, function: Callable[..., Any], options: dict[str, Any]
+) -> ray.data.Dataset:
     optional("ray.data", "ray", "pmeans.integrations.ray")
-    make = partial(make, n_threads=1, doubts=Doubts())  # else they are told for every batch
+    pyarrow = optional("pyarrow", "ray", "pmeans.integrations.ray")
+    # Doubts would be told for every batch.
+    make = partial(function, **{"n_threads": 1, **options}, doubts=Doubts())
+    # What does not fit is said here and now, and not by a worker.
+    names = [options.get("text", "text"), options.get("lang_column")]
+    named = [(name, pyarrow.string()) for name in dict.fromkeys(names) if name is not None]
+    make(pyarrow.schema(named).empty_table())
     return dataset.map_batches(make, batch_format="pyarrow", batch_size=BLOCK)
 
 

@@ -12,13 +12,12 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow, parts
 from pmeans.files import optional
 from pmeans.identifier import Doubts
 from pmeans.kernels import available_threads
-from pmeans.rows.fields import OnError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,34 +29,28 @@ def embed(
     frame: DataFrame,
     *,
     model: str | Path = "default",
-    text: str = "text",
-    lang: str | None = None,
-    lang_column: str | None = None,
-    normalize: bool = False,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.EmbedArguments],
 ) -> DataFrame:
     """Return a frame with one more column, ``embedding array<float>``: the vectors of its texts.
 
-    Arguments are those of `pmeans.arrow.embed`. Every worker opens ``model``, by name or path.
+    Options are as of `pmeans.arrow.embed`, with one thread if ``n_threads`` is not given; ``model``
+    is opened in every worker, by name or path. Of ``dtype="int8"`` the column is
+    ``array<tinyint>``. Spark has no float16: such numbers are rounded, and stored as float.
     """
-    columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
-    make = partial(arrow.embed, model=model, **columns, normalize=normalize, on_error=on_error)
-    return _mapped(frame, make)
+    return _mapped(frame, arrow.embed, {"model": model, **options})
 
 
 def predict(
     frame: DataFrame,
     *,
     classifier: str | Path,
-    text: str = "text",
-    lang: str | None = None,
-    lang_column: str | None = None,
-    on_error: OnError = "fail",
+    **options: Unpack[arrow.PredictArguments],
 ) -> DataFrame:
-    """Return a frame with four columns more, as `pmeans.arrow.predict` adds them."""
-    columns: dict[str, Any] = {"text": text, "lang": lang, "lang_column": lang_column}
-    make = partial(arrow.predict, classifier=classifier, **columns, on_error=on_error)
-    return _mapped(frame, make)
+    """Return a frame with four columns more, as `pmeans.arrow.predict` adds them.
+
+    Options are as of there, with one thread if ``n_threads`` is not given.
+    """
+    return _mapped(frame, arrow.predict, {"classifier": classifier, **options})
 
 
 def available() -> Any:
@@ -80,19 +73,24 @@ def run(tasks: list[str]) -> list[str]:
             raise parts.gave_up("Spark", error) from error
 
 
-def _mapped(frame: DataFrame, make: Callable[..., Any]) -> DataFrame:
+def _mapped(frame: DataFrame, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
     pyspark, pyarrow = available(), optional("pyarrow", "spark", "engine='spark'")
-    make = partial(make, n_threads=1, doubts=Doubts())  # else they are told for every batch
+    # Doubts would be told for every batch.
+    make = partial(function, **{"n_threads": 1, **options}, doubts=Doubts())
     none = pyarrow.schema([(name, pyarrow.string()) for name in frame.columns]).empty_table()
     added = list(make(none).schema)[len(frame.columns) :]
-    struct, new = pyspark.sql.types.StructType, [f"{f.name} {_sql_type(f.type)}" for f in added]
+    names = [f.name.replace("`", "``") for f in added]
+    new = [f"`{name}` {_sql_type(f.type)}" for name, f in zip(names, added, strict=True)]
+    struct = pyspark.sql.types.StructType
     schema = struct([*frame.schema, *struct.fromDDL(", ".join(new))])
 
     def of_rows(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in map(make, batches):
             columns = batch.columns
             if str(columns[-1].type).startswith("fixed_size_list"):  # Spark has none of these
-                columns[-1] = columns[-1].cast(pyarrow.list_(columns[-1].type.value_type))
+                kind = columns[-1].type.value_type
+                half = pyarrow.types.is_float16(kind)
+                columns[-1] = columns[-1].cast(pyarrow.list_(pyarrow.float32() if half else kind))
             yield type(batch).from_arrays(columns, batch.schema.names)
 
     return frame.mapInArrow(of_rows, schema)
@@ -102,7 +100,10 @@ def _sql_type(kind: Any) -> str:
     """Return how SQL writes a type of Arrow."""
     if "list" in str(kind):
         return f"array<{_sql_type(kind.value_type)}>"
-    return {"string": "string", "float": "float", "int64": "bigint", "bool": "boolean"}[str(kind)]
+    return {
+        "string": "string", "float": "float", "halffloat": "float", "int8": "tinyint",
+        "int64": "bigint", "bool": "boolean",
+    }[str(kind)]  # fmt: skip
 
 
 @contextlib.contextmanager

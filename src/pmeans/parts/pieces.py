@@ -18,8 +18,9 @@ from pmeans.parts.running import Engine, Tally, here, run_parts
 from pmeans.rows.fields import Fields, OnError
 from pmeans.rows.folders import ParquetFile, find_parquet, local_paths
 from pmeans.rows.sources import check_strings
-from pmeans.search.finding import VECTORS
+from pmeans.search.finding import VECTORS, ModelIdentity, model_of
 from pmeans.search.shards import Shard
+from pmeans.search.texts import SourceFile
 from pmeans.tensors import Precision
 
 ROWS = 65_536
@@ -66,8 +67,9 @@ def embed_parts(
     how = {"normalize": normalize, "dtype": dtype}
     identity = {**embedding_identity(encoder, code, normalize, dtype), **columns}
     options = {"model": _anywhere(model), "lang": code, **columns, **how, "on_error": on_error}
+    made_by = asdict(ModelIdentity.of(encoder))
     found = find_parquet(files)
-    pieces = _pieces("embed", found, fields, options)
+    pieces = ({**piece, "model": made_by} for piece in _pieces("embed", found, fields, options))
     keep = (*files_of(encoder), model, files, *local_paths(found))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
@@ -81,22 +83,24 @@ def predict_parts(
     text: str = "text",
     lang: str | None = None,
     lang_column: str | None = None,
+    unsure: float | None = None,
     on_error: OnError = "fail",
     restart: bool = False,
 ) -> Tally:
     """Write the rows of Parquet files, each with its label, into a folder of Parquet files.
 
     The columns that are added are those of `pmeans.arrow.predict`; arguments are as of
-    `embed_parts`, and ``classifier`` is a folder that `TransferClassifier.save` wrote.
+    `embed_parts` and of there, and ``classifier`` is a folder that `TransferClassifier.save` wrote.
     """
-    opened = arrow.open_classifier(classifier)
+    opened = arrow.open_classifier(classifier).with_unsure(unsure)
     languages = opened.encoder_.languages
     code = checked_language(opened.encoder_, lang, lang_column)
     fields = Fields(text, lang_column, languages=languages, on_error=on_error, whole=True)
     columns = {"text": text, "lang_column": lang_column}
     identity = {**labelling_identity(opened, code), **columns}
     options = {
-        "classifier": _anywhere(str(classifier)), "lang": code, **columns, "on_error": on_error,
+        "classifier": _anywhere(str(classifier)), "lang": code, **columns, "unsure": unsure,
+        "on_error": on_error,
     }  # fmt: skip
     found = find_parquet(files)
     pieces = _pieces("predict", found, fields, options)
@@ -123,19 +127,31 @@ def index_parts(
     for file in found:
         if VECTORS not in file.schema.names:
             raise FormatError(f"{file.path}: no column {VECTORS!r} with vectors.")
+    model = _one_model(found)
     total, first, groups = sum(file.rows for file in found), 0, defaultdict[int, list[Any]](list)
     for file in found:
         groups[first * shards // total].append((first, file))
         first += file.rows
     pieces = []
     for group in groups.values():
-        (start, some), members = group[0], [file for _, file in group]
-        shard = Shard(some.address, [(file.path, file.rows) for file in members], start)
-        of = {"first": start, "files": [[f.path, f.size, f.modified] for f in members]}
+        sources = [SourceFile(f.address, f.path, f.rows, f.size, f.modified) for _, f in group]
+        shard = Shard(tuple(sources), group[0][0], model)
+        of = {"first": shard.first, "files": [[f.path, f.size, f.modified] for f in sources]}
         n_threads = None if engine is here else 1
         pieces.append({"kind": "index", "of": of, "shard": asdict(shard), "n_threads": n_threads})
+    identity = {"index": 2, "model": model and model.fingerprint}
     keep = (files, *local_paths(found))
-    return run_parts(pieces, {}, out, ".json", engine, keep=keep, restart=restart)
+    return run_parts(pieces, identity, out, ".json", engine, keep=keep, restart=restart)
+
+
+def _one_model(files: list[ParquetFile]) -> ModelIdentity | None:
+    """Return the model that made the vectors of files, None if they do not say."""
+    models = {model_of(file.metadata, file.path): file.path for file in files}
+    if len(models) > 1:
+        unknown = "a model that it does not name"
+        said = " and ".join(f"{path} by {model or unknown}" for model, path in models.items())
+        raise FormatError(f"the vectors are made by several models, {said}: index each by itself.")
+    return next(iter(models), None)
 
 
 def _pieces(

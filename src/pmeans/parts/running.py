@@ -183,9 +183,9 @@ def _files_of(name: str) -> set[str]:
 def _recorded(folder: Path) -> tuple[str, set[str]]:
     """Return the kind of job that wrote there, and the names of its parts, made or yet to make."""
     path = folder / RECORD
-    check_regular(path)
     if not path.exists():
         return "", set()
+    check_regular(path)
     try:
         content = json.loads(path.read_bytes())
         kind, names = content["kind"], content["parts"]

@@ -6,12 +6,13 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from pmeans import arrow
+from pmeans import arrow, config
 from pmeans.apply.jobs import count_empty
 from pmeans.errors import FormatError, PmeansError, StorageError
 from pmeans.files import optional, replacing
@@ -19,7 +20,7 @@ from pmeans.identifier import Doubts
 from pmeans.rows.folders import open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.rows.writers import parquet_style
-from pmeans.search.finding import VECTORS
+from pmeans.search.finding import VECTORS, ModelIdentity
 from pmeans.search.shards import Shard, build_shard
 
 FAILED = ".failed"
@@ -58,8 +59,11 @@ def gave_up(engine: str, error: Exception) -> PmeansError:
     )
 
 
-def _embed_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:
-    _write(part, arrow.embed, options, piece, _vectors_counted, parquet_style(options["dtype"]))
+def _embed_piece(
+    part: Path, /, options: dict[str, Any], model: dict[str, str], **piece: Any
+) -> None:
+    style, about = parquet_style(options["dtype"]), ModelIdentity(**model).metadata()
+    _write(part, arrow.embed, options, piece, _vectors_counted, style, about)
 
 
 def _predict_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:
@@ -67,7 +71,7 @@ def _predict_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None
 
 
 def _index_piece(part: Path, /, shard: dict[str, Any], n_threads: int | None) -> None:
-    build_shard(part, Shard(**shard), n_threads)
+    build_shard(part, config.build(Shard, shard, "shard"), n_threads)
 
 
 _MAKERS: dict[str, Callable[..., None]] = {
@@ -82,8 +86,12 @@ def _write(
     piece: dict[str, Any],
     counted: Callable[[Any, Any], tuple[Any, dict[str, int]]],
     style: dict[str, Any],
+    about: Mapping[bytes, bytes] = MappingProxyType({}),
 ) -> None:
-    """Write what a function of Arrow makes of a piece of a file, batch by batch."""
+    """Write what a function of Arrow makes of a piece of a file, batch by batch.
+
+    ``about`` is what the part says of itself, beside its counts.
+    """
     pyarrow, doubts, total = _pyarrow(), Doubts(), Counter[str]()
     where, row, stop = piece["path"], piece["start"], piece["stop"]
     with (
@@ -107,7 +115,7 @@ def _write(
         if writer is None or row < stop:
             raise StorageError(f"{where} has changed since the job began: run it again.")
         told = json.dumps({**total, **asdict(doubts)}).encode()
-        writer.add_key_value_metadata({_COUNTS: told})
+        writer.add_key_value_metadata({_COUNTS: told, **about})
 
 
 @contextlib.contextmanager
@@ -142,7 +150,7 @@ def _labels_counted(pyarrow: Any, batch: Any) -> tuple[Any, dict[str, int]]:
 def counts_of(path: Path) -> dict[str, int]:
     """Return what was counted while a part was made."""
     if path.suffix == ".json":
-        return {"rows": json.loads(path.read_bytes())["rows"]}
+        return {"rows": Shard.read(path).rows}
     with open_parquet(path) as file:
         return json.loads((file.metadata.metadata or {}).get(_COUNTS, b"{}"))
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pmeans.errors import StorageError
+from pmeans.errors import PmeansError, StorageError
 from pmeans.files import optional
 from pmeans.rows.sources import open_parquet
 
@@ -35,6 +35,7 @@ class ParquetFile:
         rows: How many it has.
         largest: How many its largest row group has.
         schema: Of its columns, a ``pyarrow.Schema``.
+        metadata: What it says of itself, by name.
     """
 
     address: str
@@ -44,6 +45,7 @@ class ParquetFile:
     rows: int
     largest: int
     schema: Any
+    metadata: dict[bytes, bytes]
 
 
 def find_parquet(address: str) -> list[ParquetFile]:
@@ -55,7 +57,7 @@ def find_parquet(address: str) -> list[ParquetFile]:
     """
     system, path = _system(address)
     fs = optional("pyarrow.fs", "data", repr(address)).fs
-    with _told(address):
+    with reading_address(address):
         if system.get_file_info(path).type == fs.FileType.Directory:
             path = f"{path.rstrip('/')}/*.parquet"
         infos = _matching(fs, system, path)
@@ -64,14 +66,17 @@ def find_parquet(address: str) -> list[ParquetFile]:
 
     def opened(info: Any) -> ParquetFile:
         with (
-            _told(address),
+            reading_address(address),
             system.open_input_file(info.path) as stream,
             open_parquet(info.path, stream) as file,
         ):
             told, groups = file.metadata, range(file.num_row_groups)
             largest = max((told.row_group(i).num_rows for i in groups), default=0)
             time, schema = info.mtime_ns or 0, file.schema_arrow
-        return ParquetFile(address, info.path, info.size, time, told.num_rows, largest, schema)
+        about = told.metadata or {}
+        return ParquetFile(
+            address, info.path, info.size, time, told.num_rows, largest, schema, about
+        )
 
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         return list(threads.map(opened, infos))
@@ -87,13 +92,25 @@ def open_file(address: str, path: str) -> Any:
     return _system(address)[0].open_input_file(path)
 
 
+def file_stamps(address: str, paths: Sequence[str]) -> list[tuple[int, int] | None]:
+    """Return the bytes and the time of change in ns of files at an address; None if one is gone."""
+    fs = optional("pyarrow.fs", "data", repr(address)).fs
+    system, _ = _system(address)
+    with reading_address(address):
+        infos = system.get_file_info(list(paths))
+    for info in infos:
+        if info.type not in (fs.FileType.File, fs.FileType.NotFound):
+            raise StorageError(f"{info.path!r} is a folder or a device: expected a Parquet file.")
+    return [(info.size, info.mtime_ns or 0) if info.is_file else None for info in infos]
+
+
 @functools.cache  # a bucket is asked for its region, which takes a while
 def _system(address: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path in it."""
     pyarrow = optional("pyarrow.fs", "data", repr(address))
     if "://" not in address:
         return pyarrow.fs.LocalFileSystem(), Path(address).absolute().as_posix()
-    with _told(address):
+    with reading_address(address):
         system, path = pyarrow.fs.FileSystem.from_uri(address)
     return system, path
 
@@ -119,14 +136,14 @@ def _fits(path: list[str], pattern: list[str]) -> bool:
 
 
 @contextlib.contextmanager
-def _told(address: str) -> Iterator[None]:
+def reading_address(address: str) -> Iterator[None]:
     """Turn what a file system says into an error of ours."""
     pyarrow = optional("pyarrow", "data", repr(address))
     try:
         yield
-    except StorageError:
+    except PmeansError:
         raise
     except FileNotFoundError:
         raise StorageError(f"no file {address!r}.") from None
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:  # such as a zero in a name
         raise StorageError(f"cannot read {address!r}: {error}.") from error

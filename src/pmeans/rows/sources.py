@@ -204,16 +204,17 @@ def require_pyarrow(path: str | Path) -> Any:
 
 
 @contextlib.contextmanager
-def open_parquet(path: str | Path, opened: Any = None) -> Iterator[Any]:
+def open_parquet(path: str | Path, opened: Any = None, metadata: Any = None) -> Iterator[Any]:
     """Open a Parquet file, and say in our words what is wrong with it, now or while it is read.
 
-    ``opened`` is the file, if it does not lie under its path on this machine.
+    ``opened`` is the file, if it does not lie under its path on this machine, and ``metadata`` what
+    it says of itself, if that was read before.
     """
     pyarrow = require_pyarrow(path)
     try:
-        with pyarrow.parquet.ParquetFile(opened or path) as file:
+        with pyarrow.parquet.ParquetFile(opened or path, metadata=metadata) as file:
             yield file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns, too
         raise FormatError(f"{path}: cannot be read as Parquet: {error}") from error
 
 

@@ -2,21 +2,22 @@
 
 `exact` finds the largest cosines in one pass over rows of any number, `finding` opens what ``pmeans
 embed`` wrote and joins it with an encoder, `approximate` keeps a graph beside it (the extra
-``[search]``), `shards` are many of both, searched together.
+``[search]``), `shards` are many of both, searched together, and `texts` the files that have their
+texts.
 """
 
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import top_k
 from pmeans.search.finding import Hit, Index, find, open_index
-from pmeans.search.shards import ApproximateShards, ShardedIndex
+from pmeans.search.shards import ApproximateShards, open_graph
 
 __all__ = [
     "ApproximateIndex",
     "ApproximateShards",
     "Hit",
     "Index",
-    "ShardedIndex",
     "find",
+    "open_graph",
     "open_index",
     "top_k",
 ]

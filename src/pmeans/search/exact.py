@@ -11,7 +11,7 @@ normalisation: their lengths are taken while the block is in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -105,14 +105,14 @@ def checked_queries(queries: Array, dim: int, k: int) -> Floats:
     return unit_rows(queries).reshape(queries.shape)
 
 
-def measured(block: Array, first: int) -> tuple[Floats, Floats]:
+def measured(block: Array, numbers: Sequence[int] | Ints) -> tuple[Floats, Floats]:
     """Return a block in float32, (n, dim), and the lengths of its rows, (n,).
 
     Rows whose squares float32 cannot hold are scaled to length 1.
 
     Args:
         block: Rows as they are stored.
-        first: Number of the first, to name one that is not finite.
+        numbers: Of the rows, to name one that is not finite.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         rows = np.asarray(block, dtype=np.float32)
@@ -123,7 +123,7 @@ def measured(block: Array, first: int) -> tuple[Floats, Floats]:
         finite = np.isfinite(rows[odd]).all(axis=1)
         if not finite.all():
             raise FormatError(
-                f"row {first + int(odd[~finite][0]):,} of the index has a number that is not "
+                f"row {numbers[int(odd[~finite][0])]:,} of the index has a number that is not "
                 "finite. Embed again; if it is still there, a word space is damaged."
             )
         rows = rows.copy()
@@ -150,7 +150,7 @@ def _scan(units: Floats, blocks: Iterable[Array], k: int) -> tuple[Ints, Floats]
     step = max(1, _PAIRS // max(1, units.shape[1]))
     first = 0
     for block in blocks:
-        rows, lengths = measured(block, first)
+        rows, lengths = measured(block, range(first, first + len(block)))
         rough = units @ rows.T
         rough /= np.where(lengths > 0, lengths, 1)
         rough[:, lengths == 0] = -np.inf

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import dataclasses
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tokenize import TokenError
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError, StorageError, did_you_mean
-from pmeans.files import check_regular
+from pmeans import config
+from pmeans.errors import FormatError, InputError, StorageError, did_you_mean, naming
+from pmeans.files import check_regular, reading
 from pmeans.identifier import Doubts
 from pmeans.mapped import MappedFile
 from pmeans.rows import Fields, Source, open_source, texts_of
-from pmeans.rows.sources import open_parquet
+from pmeans.rows.sources import ParquetSource, open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
+from pmeans.search.texts import ParquetTexts, SourceFile
 from pmeans.sentence_encoder import SentenceEncoder, chunks
 from pmeans.types import Array
 
@@ -25,41 +31,134 @@ if TYPE_CHECKING:
 
 VECTORS = "embedding"
 """The column of a Parquet file that has the vectors."""
+MODEL = b"pmeans.model"
+"""What a Parquet file calls the model of its vectors, in what it says of itself."""
 _TEXT = "text"
+_NO_MATRIX = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    EOFError,
+    SyntaxError,
+    TokenError,
+    MemoryError,
+)
+"""What NumPy raises for a file that is none of its own; absurd shapes overflow."""
 _BATCH = 1024  # queries answered in one pass over the rows
 
 
 @dataclass(frozen=True)
+class ModelIdentity:
+    """Which model made rows: what people call it, and its `fingerprint`."""
+
+    name: str
+    fingerprint: str
+
+    @classmethod
+    def of(cls, encoder: SentenceEncoder) -> ModelIdentity:
+        """Return the identity of an encoder."""
+        return cls(encoder.name, encoder.fingerprint())
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """Return it as a Parquet file has it."""
+        return {MODEL: json.dumps(dataclasses.asdict(self)).encode()}
+
+    def __str__(self) -> str:
+        return f"{self.name!r} ({self.fingerprint})"
+
+
+def model_of(metadata: Mapping[bytes, bytes] | None, path: str | Path) -> ModelIdentity | None:
+    """Return the model that a Parquet file says its vectors are of, None if it says nothing."""
+    written = (metadata or {}).get(MODEL)
+    if written is None:
+        return None
+    try:
+        return config.build(ModelIdentity, json.loads(written), "model")
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: what it says of its model is damaged: {error}") from error
+
+
+class Texts(Protocol):
+    """Where the texts of rows are."""
+
+    def of(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the texts of some rows."""
+
+
+class StreamedTexts:
+    """Texts of a file that is read from its beginning each time: memory does not grow with them."""
+
+    def __init__(self, source: Source, n_rows: int, path: Path) -> None:
+        self._source, self._n_rows, self._path = source, n_rows, path
+
+    def of(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the texts of some rows, after counting all."""
+        wanted, found, count = set(rows), {}, 0
+        for count, text in enumerate(texts_of(self._source), 1):
+            if count - 1 in wanted:
+                found[count - 1] = text or ""
+        if count != self._n_rows:
+            raise FormatError(
+                f"there are {count:,} texts for the {self._n_rows:,} rows of "
+                f"{str(self._path)!r}: give the very file that was embedded."
+            )
+        return found
+
+    def held(self) -> HeldTexts:
+        """Read all texts into memory."""
+        return HeldTexts(self.of(range(self._n_rows)))
+
+
+class HeldTexts:
+    """Texts in memory."""
+
+    def __init__(self, texts: dict[int, str]) -> None:
+        self._texts = texts
+
+    def of(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the texts of some rows."""
+        return {row: self._texts[row] for row in rows if row in self._texts}
+
+
+@dataclass(frozen=True)
 class Index:
-    """Rows on disk, and where their texts are.
+    """Rows on disk, and where their texts are. Threads may share it.
 
     Attributes:
-        path: The file of the rows.
+        path: The file of the rows, or the folder.
         rows: Read block by block.
         texts: A sentence for every row, if it is known where they are.
+        model: What made the rows, if that is known.
     """
 
     path: Path
     rows: Vectors
-    texts: Source | None = None
+    texts: Texts | None = None
+    model: ModelIdentity | None = None
 
     def texts_of(self, rows: Iterable[int]) -> dict[int, str]:
-        """Return the texts of some rows, nothing if they are not known.
+        """Return the texts of some rows, nothing if they are not known."""
+        return {} if self.texts is None else self.texts.of(rows)
 
-        The texts are read as a stream, and counted: memory does not grow with them.
-        """
-        if self.texts is None:
-            return {}
-        wanted, found, count = set(rows), {}, 0
-        for count, text in enumerate(texts_of(self.texts), 1):
-            if count - 1 in wanted:
-                found[count - 1] = text or ""
-        if count != self.rows.shape[0]:
-            raise FormatError(
-                f"the numbers of texts ({count:,}) and of rows ({self.rows.shape[0]:,}) differ for "
-                f"{str(self.path)!r}: give the very file that was embedded."
+    def check_model(self, encoder: SentenceEncoder) -> None:
+        """Raise if the rows are of another model than this one, as far as that is known."""
+        dim, path = self.rows.shape[1], str(self.path)
+        if dim != encoder.dim:
+            raise InputError(
+                f"{path!r} has rows of {dim} numbers and the model {encoder.name!r} makes "
+                f"{encoder.dim}: name the model= that made them."
             )
-        return found
+        if self.model is not None and self.model.fingerprint != encoder.fingerprint():
+            raise InputError(
+                f"{path!r} has rows of the model {self.model}, and this is "
+                f"{ModelIdentity.of(encoder)}: name the model= that made them, or embed again."
+            )
+
+    def with_texts_at_hand(self) -> Index:
+        """Return the same index for many questions: what can only be streamed is in memory."""
+        if isinstance(self.texts, StreamedTexts):
+            return dataclasses.replace(self, texts=self.texts.held())
+        return self
 
 
 def open_index(
@@ -82,42 +181,63 @@ def open_index(
         encoding: Of ``texts``.
     """
     path = Path(path)
+    for name, value in (("delimiter", delimiter), ("encoding", encoding)):
+        if texts is None and value is not None:
+            raise InputError(f"{name}= is that of a file of texts: name it, texts=.")
     if path.is_dir():
-        from pmeans.search.shards import ShardedIndex, ShardVectors  # which is made of this
+        from pmeans.search.shards import open_shards  # which is made of this
 
         if texts is not None:
             raise InputError(f"{str(path)!r} knows its texts: leave out texts=.")
-        return ShardedIndex(path, ShardVectors(path), text=text or _TEXT)
+        return open_shards(path, text)
     if not path.is_file():
         raise StorageError(f"no file {str(path)!r}.")
-    fields = Fields(text or _TEXT, on_error="skip")  # embed may have been told to skip, too
-    source = None
-    if texts is not None:
-        source = open_source(texts, fields, delimiter=delimiter, encoding=encoding)
     if path.suffix == ".npy":
-        if source is None and text is not None:
+        if texts is None and text is not None:
             raise InputError(f"{str(path)!r} has no columns: name the file of texts, texts=.")
-        return Index(path, ArrayVectors(map_rows(path)), source)
-    if path.suffix != ".parquet":
+        rows: Vectors = map_vectors(path)
+        model = None
+    elif path.suffix == ".parquet":
+        rows = ParquetVectors(path)
+        model = rows.model
+        if texts is None and (text is not None or _TEXT in rows.columns):
+            texts = path
+    else:
         raise InputError(f"cannot search {str(path)!r}: it ends with neither .npy nor .parquet.")
-    rows = ParquetVectors(path)
-    if source is None and (text is not None or _TEXT in rows.columns):
-        source = open_source(path, fields)
-    return Index(path, rows, source)
+    if texts is None:
+        return Index(path, rows, None, model)
+    fields = Fields(text or _TEXT, on_error="skip")  # embed may have been told to skip, too
+    source = open_source(texts, fields, delimiter=delimiter, encoding=encoding)
+    n_rows = rows.shape[0]
+    if not isinstance(source, ParquetSource):
+        return Index(path, rows, StreamedTexts(source, n_rows, path), model)
+    listed = ParquetTexts([SourceFile.of_path(Path(texts), n_rows)], fields.text, path)
+    listed.check()
+    return Index(path, rows, listed, model)
 
 
-def map_rows(path: Path) -> Array:
+def map_vectors(path: Path) -> ArrayVectors:
     """Map a matrix, (n, dim)."""
     check_regular(path)
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-        if array.size and array.flags.c_contiguous:  # mapped by ourselves, which can be pickled
-            return MappedFile.open(path).array(array.dtype, array.shape, array.offset)
-        return array
-    except (ValueError, EOFError) as error:
+        with reading(path), np.errstate(over="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")  # of what looks as if Python 2 had written it
+            array = np.lib.format.open_memmap(path, mode="r")
+    except StorageError:
+        raise
+    except (*_NO_MATRIX, Warning) as error:
         raise FormatError(f"{str(path)!r} cannot be read as .npy: {error}.") from error
-    except OSError as error:
-        raise StorageError(f"cannot read {str(path)!r}: {error.strerror}.") from error
+    with naming(repr(str(path))):
+        ArrayVectors(array)
+    if not array.flags.c_contiguous:
+        raise FormatError(
+            f"{str(path)!r} is stored by columns (Fortran order), where a row lies scattered: save "
+            "numpy.ascontiguousarray(rows) instead."
+        )
+    if not array.size:
+        return ArrayVectors(array)
+    # Mapped by ourselves, so that it can be pickled.
+    return ArrayVectors(MappedFile.open(path).array(array.dtype, array.shape, array.offset))
 
 
 class ParquetVectors:
@@ -138,6 +258,7 @@ class ParquetVectors:
                 kind = file.schema_arrow.field(VECTORS).type
                 raise FormatError(f"{path}: the column {VECTORS!r} holds {kind}, not vectors.")
             self.shape: tuple[int, int] = (file.metadata.num_rows, len(value))
+            self.model = model_of(file.metadata.metadata, path)
 
     def blocks(self, n_rows: int) -> Iterator[Array]:
         """Yield the vectors, checked."""
@@ -189,11 +310,7 @@ def find(
     Yields:
         Each query with its hits, best first. One without a known word has none.
     """
-    if index.rows.shape[1] != encoder.dim:
-        raise InputError(
-            f"{str(index.path)!r} has rows of {index.rows.shape[1]} numbers and the model "
-            f"{encoder.name!r} makes {encoder.dim}: name the model= that made them."
-        )
+    index.check_model(encoder)
     doubts = Doubts()
     for texts, _ in chunks(queries, None, _BATCH):
         vectors = encoder.encode(texts, lang=encoder.found(texts, lang, doubts=doubts))

@@ -4,80 +4,119 @@
 
     0123456789abcdef.npy           the rows of a shard, mapped
     0123456789abcdef.npy.usearch   its graph, as of `approximate`, mapped
-    0123456789abcdef.json          which files it was made of, and the number of its first row
+    0123456789abcdef.json          what it was made of, and what the matrix must be
 
 A shard is built by itself, on whatever machine, and all are searched together: each proposes its
 best rows, with exact scores, and the best of these are the answer. Row numbers go on from shard to
 shard, in the order of the files that they were made of.
+
+What the ``.json`` says is compared when the index is opened: the matrices with their shapes, the
+files that have the texts with their sizes and times (`texts`), the model with the one that
+searches. What is not as it was is refused, because it would be searched without a sign that the
+answers are wrong.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pmeans.errors import FormatError, StorageError
+from pmeans import config
+from pmeans.errors import FormatError, MissingTextsWarning, StorageError
 from pmeans.files import check_regular, reading, replacing
-from pmeans.rows.folders import open_file
+from pmeans.rows.folders import file_stamps, open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import ArrayVectors
-from pmeans.search.finding import VECTORS, Index, map_rows
+from pmeans.search.finding import VECTORS, Index, ModelIdentity, map_vectors
+from pmeans.search.texts import ParquetTexts, SourceFile
 from pmeans.types import Array, Floats, Ints
+
+_AGAIN = "run the 'pmeans index' that makes it again, with restart=True"
 
 
 @dataclass(frozen=True)
 class Shard:
-    """What a shard is made of.
+    """What a shard is made of, and what it must be.
 
     Attributes:
-        address: Tells the file system of the files, as of `find_parquet`.
-        files: Their paths, with the number of rows of each.
+        files: Whose rows it has.
         first: Rows in the shards before it.
+        model: What made the rows, if the files say so.
+        dim: Numbers of a row; 0 before it is built.
+        dtype: Their type, as NumPy writes it.
     """
 
-    address: str
-    files: list[tuple[str, int]]
+    files: tuple[SourceFile, ...]
     first: int
+    model: ModelIdentity | None = None
+    dim: int = 0
+    dtype: str = ""
 
     @property
     def rows(self) -> int:
         """How many it has."""
-        return sum(rows for _, rows in self.files)
+        return sum(file.rows for file in self.files)
+
+    @classmethod
+    def read(cls, path: Path) -> Shard:
+        """Read what `build_shard` wrote down."""
+        check_regular(path)
+        try:
+            with reading(path):
+                shard = config.build(cls, json.loads(path.read_bytes()), "shard")
+            counts = [shard.first, shard.dim, *(n for f in shard.files for n in (f.rows, f.size))]
+            if not all(0 <= n < 1 << 63 for n in counts):
+                raise ValueError("a number cannot be")
+        except StorageError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise FormatError(
+                f"{str(path)!r} is damaged, or of another version of pmeans ({error}): {_AGAIN}."
+            ) from error
+        return shard
 
 
 def build_shard(path: Path, shard: Shard, n_threads: int | None = None) -> None:
     """Write the three files of a shard; ``path`` is the last, which says that it is complete."""
     matrix = path.with_suffix(".npy")
     with replacing(matrix) as file:
-        n_rows, dim = 0, None
-        for values in _vectors(shard):
-            if dim is None:
-                dim, shape = values.shape[1], (shard.rows, values.shape[1])
-                header = {"descr": values.dtype.str, "fortran_order": False, "shape": shape}
+        n_rows, dim, dtype = 0, 0, ""
+        for values in _vectors(shard.files):
+            if not dtype:
+                dim, dtype = values.shape[1], values.dtype.str
+                header = {"descr": dtype, "fortran_order": False, "shape": (shard.rows, dim)}
                 np.lib.format.write_array_header_1_0(file, header)
-            if values.shape[1] != dim:
-                raise FormatError(f"vectors of {values.shape[1]} numbers among others of {dim}.")
+            if (values.shape[1], values.dtype.str) != (dim, dtype):
+                raise FormatError(
+                    f"vectors of {values.shape[1]} numbers ({values.dtype}) among others of {dim} "
+                    f"({np.dtype(dtype)}): index those of one model and one dtype= together."
+                )
             file.write(values.data)
             n_rows += len(values)
-    if n_rows != shard.rows:
+    hashed = tuple(source.hashed() for source in shard.files)
+    stamps = [(source.size, source.modified) for source in shard.files]
+    now = [stamp for source in hashed for stamp in file_stamps(source.address, [source.path])]
+    if n_rows != shard.rows or now != stamps:
         raise StorageError("the files of the index have changed since the job began: run it again.")
-    ApproximateIndex(Index(matrix, ArrayVectors(map_rows(matrix))), n_threads=n_threads)
+    rows = Index(matrix, map_vectors(matrix))
+    ApproximateIndex(rows, n_threads=n_threads, first=shard.first)
     with replacing(path) as file:
-        told = {"address": shard.address, "files": shard.files, "first": shard.first}
-        file.write(json.dumps({**told, "rows": shard.rows}).encode())
+        file.write(json.dumps(asdict(replace(shard, files=hashed, dim=dim, dtype=dtype))).encode())
 
 
-def _vectors(shard: Shard) -> Iterator[Array]:
-    """Yield the vectors of a shard's files, batch by batch."""
-    for path, _ in shard.files:
-        with open_file(shard.address, path) as stream, open_parquet(path, stream) as file:
+def _vectors(files: Sequence[SourceFile]) -> Iterator[Array]:
+    """Yield the vectors of files, batch by batch."""
+    for source in files:
+        path = source.path
+        with open_file(source.address, path) as stream, open_parquet(path, stream) as file:
             for batch in parquet_batches(file, columns=[VECTORS]):
                 lists = batch.column(0)
                 if lists.null_count or not hasattr(lists.type, "list_size"):
@@ -90,19 +129,18 @@ class ShardVectors:
     """The rows of all shards of a folder, one after the other."""
 
     def __init__(self, folder: Path) -> None:
-        self.shards, self.matrices = [], []
-        for path in folder.glob("*.json"):
-            check_regular(path)
-            with reading(path):
-                content = json.loads(path.read_bytes())
-            shard = Shard(content["address"], content["files"], content["first"])
-            self.shards.append((shard, path.with_suffix(".npy")))
-        self.shards.sort(key=lambda found: found[0].first)
+        paths = list(folder.glob("*.json"))
+        self.shards = [(Shard.read(path), path.with_suffix(".npy")) for path in paths]
+        self.shards.sort(key=lambda pair: pair[0].first)
         ends = [0, *(shard.first + shard.rows for shard, _ in self.shards)]
         if not self.shards or [shard.first for shard, _ in self.shards] != ends[:-1]:
-            raise FormatError(f"{str(folder)!r} is not a complete index: run 'pmeans index' again.")
-        self.matrices = [ArrayVectors(map_rows(path)) for _, path in self.shards]
-        self.shape: tuple[int, int] = (ends[-1], self.matrices[0].shape[1])
+            raise FormatError(f"{str(folder)!r} is not a complete index: {_AGAIN}.")
+        self.matrices = [_checked_matrix(path, shard) for shard, path in self.shards]
+        kinds = {(shard.dim, shard.model) for shard, _ in self.shards}
+        if len(kinds) > 1:
+            raise FormatError(f"the shards of {str(folder)!r} are of several models: {_AGAIN}.")
+        self.shape: tuple[int, int] = (ends[-1], self.shards[0][0].dim)
+        self.model = self.shards[0][0].model
 
     def blocks(self, n_rows: int) -> Iterator[Array]:
         """Yield views of the matrices."""
@@ -110,72 +148,62 @@ class ShardVectors:
             yield from matrix.blocks(n_rows)
 
 
-@dataclass(frozen=True)
-class ShardedIndex(Index):
-    """Rows in shards; their texts are in the files that they were made of.
+def _checked_matrix(path: Path, shard: Shard) -> ArrayVectors:
+    """Map the matrix of a shard, which must be the one that was written."""
+    matrix = map_vectors(path)
+    expected = (shard.rows, shard.dim), shard.dtype
+    if (matrix.shape, matrix.array.dtype.str) != expected:
+        raise FormatError(
+            f"{str(path)!r} has {matrix.shape[0]:,} rows of {matrix.shape[1]} numbers "
+            f"({matrix.array.dtype}), and {shard.rows:,} of {shard.dim} ({shard.dtype}) were "
+            f"written: {_AGAIN}."
+        )
+    return matrix
 
-    Attributes:
-        rows: Of all shards.
-        text: The column with the texts.
+
+def open_shards(folder: Path, text: str | None = None) -> Index:
+    """Open an index in shards; their texts are in the files that they were made of.
+
+    Args:
+        folder: What `build_shard` wrote into.
+        text: The column with the texts, which must be there; None takes ``text``, if it is there.
     """
-
-    rows: ShardVectors
-    text: str = "text"
-
-    def texts_of(self, rows: Iterable[int]) -> dict[int, str]:
-        """Return the texts of some rows, nothing of files that are not there any more."""
-        wanted = sorted(rows)
-        found: dict[int, str] = {}
-        for shard, _ in self.rows.shards:
-            first = shard.first
-            for path, n_rows in shard.files:
-                inside = [row for row in wanted if first <= row < first + n_rows]
-                if inside:
-                    texts = self._read(shard.address, path, [row - first for row in inside])
-                    found.update(zip(inside, texts, strict=False))
-                first += n_rows
-        return found
-
-    def _read(self, address: str, path: str, rows: list[int]) -> Iterator[str]:
-        try:
-            stream = open_file(address, path)
-        except FileNotFoundError:
-            return
-        with stream, open_parquet(path, stream) as file:
-            if self.text not in file.schema_arrow.names:
-                return
-            for row in rows:
-                for batch in parquet_batches(file, start=row, stop=row + 1, columns=[self.text]):
-                    yield batch.column(0)[0].as_py() or ""
+    rows = ShardVectors(folder)
+    texts = ParquetTexts([f for shard, _ in rows.shards for f in shard.files], text or "text")
+    if texts.gone:
+        message = f"{texts.gone:,} of the files with the texts of {str(folder)!r} are gone: their "
+        warnings.warn(f"{message}rows are found without a text.", MissingTextsWarning, stacklevel=3)
+    known = texts.check()
+    if text is not None and not known:
+        raise FormatError(f"{str(folder)!r}: its files have no column {text!r}; text= names it.")
+    return Index(folder, rows, texts if known else None, rows.model)
 
 
 class ApproximateShards:
     """Finds most of the best rows of an index in shards, by the graph of each."""
 
     def __init__(
-        self, index: ShardedIndex, report: Callable[[int, int], object] = lambda done, total: None
+        self,
+        rows: ShardVectors,
+        report: Callable[[int, int], object] = lambda done, total: None,
     ) -> None:
         """Open the graphs; one that is missing is built."""
-        rows, total = index.rows, index.rows.shape[0]
-        self._index = index
+        total = rows.shape[0]
+        self._rows = rows
         self._graphs = [
-            (shard.first, ApproximateIndex(Index(path, matrix), _from(report, shard.first, total)))
+            ApproximateIndex(
+                Index(path, matrix), _from(report, shard.first, total), first=shard.first
+            )
             for (shard, path), matrix in zip(rows.shards, rows.matrices, strict=True)
         ]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ApproximateShards, (self._index,)
+        return ApproximateShards, (self._rows,)
 
     def top_k(self, queries: Floats, k: int = 10) -> tuple[Ints, Floats]:
         """Find most of the rows with the largest cosine; arguments and answer as of `top_k`."""
-
-        def ask(shard: tuple[int, ApproximateIndex]) -> tuple[Ints, Floats]:
-            first, graph = shard
-            found, scores = graph.top_k(queries, k)
-            return np.where(found < 0, found, found + first), scores
-
         with ThreadPoolExecutor(len(self._graphs)) as threads:
-            answers = list(threads.map(ask, self._graphs))
+            answers = list(threads.map(lambda graph: graph.top_k(queries, k), self._graphs))
         found, scores = (np.concatenate(part, axis=1) for part in zip(*answers, strict=True))
         # Stable, and shards come in their order: the smaller row number wins a tie.
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
@@ -184,3 +212,15 @@ class ApproximateShards:
 
 def _from(report: Callable[[int, int], object], first: int, total: int) -> Any:
     return lambda done, _: report(first + done, total)
+
+
+def open_graph(
+    index: Index, report: Callable[[int, int], object] = lambda done, total: None
+) -> ApproximateIndex | ApproximateShards:
+    """Open what finds most of the best rows of an index, and build it if it is not there.
+
+    ``report`` is called with the rows that are in it and their number while it is built.
+    """
+    if isinstance(index.rows, ShardVectors):
+        return ApproximateShards(index.rows, report)
+    return ApproximateIndex(index, report)

@@ -26,7 +26,14 @@ from pmeans.identifier import AUTO
 from pmeans.languages import language_code
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.fields import Block, Place
-from pmeans.search import Index, open_index, top_k
+from pmeans.search import (
+    ApproximateIndex,
+    ApproximateShards,
+    Index,
+    open_graph,
+    open_index,
+    top_k,
+)
 from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.serve.chosen import chosen
 from pmeans.serve.limits import Limits
@@ -51,6 +58,7 @@ class Settings:
         index: Rows to search in, as of `pmeans.search.open_index`, made with the model.
         texts: The file that was embedded, which has the texts of these rows.
         text: The column with the texts.
+        approximate: Search by the graph of the index, which may miss rows.
         token_file: Has the bearer tokens of which clients must send one, as of `serve.tokens`; None
             lets everybody in.
         limits: How much a request may ask for.
@@ -64,6 +72,7 @@ class Settings:
     index: str | None = None
     texts: str | None = None
     text: str | None = None
+    approximate: bool = False
     token_file: str | None = None
     limits: Limits = field(default_factory=Limits)
     hosts: tuple[str, ...] = ()
@@ -72,10 +81,10 @@ class Settings:
 
 
 class Service:
-    """Answers requests. Nothing in it changes after it was opened, so that threads may share it."""
+    """Answers requests. Threads may share it: what changes, such as a cache of texts, is locked."""
 
     def __init__(self, settings: Settings) -> None:
-        """Open what the settings name, and read the texts of the index into memory."""
+        """Open what the settings name, and read texts of the index that are no Parquet file."""
         self.settings = settings
         self.since = int(time.time())
         self._classifier: TransferClassifier | None = None
@@ -87,20 +96,16 @@ class Service:
             self.encoder = models.load(settings.model)
         self.encoder.encode(["a"], lang=next(iter(self.encoder.languages), None))  # or say why not
         self._index: Index | None = None
-        self._texts: dict[int, str] = {}
-        if settings.index is None and settings.texts is not None:
-            raise InputError("texts belong to an index: name it as well, index=.")
-        if settings.index is not None:
+        self._graph: ApproximateIndex | ApproximateShards | None = None
+        if settings.index is None:
+            for name in ("texts", "text", "approximate"):
+                if getattr(settings, name):
+                    raise InputError(f"{name}= belongs to an index: name it as well, index=.")
+        else:
             index = open_index(settings.index, texts=settings.texts, text=settings.text)
-            n_rows, dim = index.rows.shape
-            if dim != self.encoder.dim:
-                raise InputError(
-                    f"{settings.index!r} has rows of {dim} numbers and the model "
-                    f"{self.encoder.name!r} makes {self.encoder.dim}: serve the model= that made "
-                    "them."
-                )
-            self._texts = index.texts_of(range(n_rows))
-            self._index = dataclasses.replace(index, texts=None)
+            index.check_model(self.encoder)
+            self._index = index.with_texts_at_hand()
+            self._graph = open_graph(index) if settings.approximate else None
 
     @property
     def classifier(self) -> TransferClassifier:
@@ -240,11 +245,13 @@ class Service:
         self, texts: list[str], lang: Lang = None, k: int = 10
     ) -> list[list[dict[str, Any]]]:
         """Return the rows of the index nearest to each text, best first."""
-        rows = self.index.rows
-        found, scores = top_k(self.embed(texts, lang), rows, k)
+        index, queries = self.index, self.embed(texts, lang)
+        graph = self._graph
+        found, scores = graph.top_k(queries, k) if graph else top_k(queries, index.rows, k)
+        known = index.texts_of(np.unique(found).tolist())
         return [
             [
-                {"row": row, "score": score, "text": self._texts.get(row)}
+                {"row": row, "score": score, "text": known.get(row)}
                 for row, score in zip(*best, strict=True)
                 if row >= 0
             ]
@@ -316,7 +323,7 @@ class Service:
                 "languages": classifier.encoder_.languages,
                 "calibrated": classifier.calibrated,
             },
-            "index": index and {"rows": index.rows.shape[0], "texts": bool(self._texts)},
+            "index": index and {"rows": index.rows.shape[0], "texts": index.texts is not None},
             "limits": dataclasses.asdict(self.settings.limits) | {"explained": EXPLAINED},
             "version": __version__,
         }

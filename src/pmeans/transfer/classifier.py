@@ -13,6 +13,7 @@ and rows of deviation 1 are no longer so after it. ``docs/transfer.md`` has numb
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import warnings
 from collections.abc import Iterable, Iterator
@@ -350,6 +351,14 @@ class TransferClassifier(Estimator):
         loaded = cls(encoder, **dataclasses.asdict(options))
         loaded._encoder, loaded._fitted = encoder, fitted
         return loaded
+
+    def with_unsure(self, unsure: float | None) -> Self:
+        """Return the same classifier with another threshold; None leaves it as it is."""
+        other = copy.copy(self)
+        if unsure is not None:
+            other.unsure = unsure
+            other._check_options(self.multi_label)
+        return other
 
     def _check_options(self, multi_label: bool = False) -> None:
         if self.class_weight not in (None, "balanced"):

@@ -22,13 +22,16 @@ def another(param):
     kind = get_type_hints(serve)[param.name]
     if get_origin(kind) is Literal:
         return get_args(kind)[-1]
+    if kind is bool:
+        return "1"
     return "7" if kind in (int, float) else "https://a.example"
 
 
 @pytest.mark.parametrize("param", SETTABLE, ids=lambda param: param.name)
 def test_a_variable_is_read_as_its_option_is(param, monkeypatch):
     value = another(param)
-    typed = [param.opts[0], value] if param.param_type_name == "option" else [value]
+    name = [param.opts[0]] if param.param_type_name == "option" else []
+    typed = name if value == "1" else [*name, value]
     expected = read(typed)[param.name]
     assert expected != read()[param.name]
     monkeypatch.setenv(f"PMEANS_SERVE_{param.name.upper()}", value)
