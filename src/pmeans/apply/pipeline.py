@@ -146,7 +146,7 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
 
         try:
             _run(job, state, write)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # by Ctrl-C or SIGTERM
             with contextlib.suppress(OSError):  # what was saved before is still there
                 if written.rows > partial.saved.rows:
                     partial.save(written)

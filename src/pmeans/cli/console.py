@@ -11,10 +11,16 @@ from typing import Any, Protocol
 import typer
 
 _ARGUMENTS = (
-    "batch_size", "delimiter", "dtype", "encoding", "format", "index", "input_format", "label",
-    "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text",
-    "texts", "separator", "unsure", "adapt",
+    "adapt", "again", "approximate", "balanced", "batch_size", "case", "classifier", "data",
+    "delimiter", "device", "dictionary", "dtype", "encoding", "engine", "format", "header", "host",
+    "html", "index", "input_format", "into", "json", "label", "lang", "lang_column", "limit",
+    "max_body", "max_characters", "max_requests", "max_seconds", "max_texts", "model", "n_threads",
+    "name", "normalize", "on_error", "only_encoder", "only_task", "out", "output", "package",
+    "pairs", "phrases", "picture", "pivot", "port", "prune", "queries", "restart", "results",
+    "seed", "separator", "set", "shards", "suffix", "text", "texts", "threads", "token_file",
+    "unsure", "verify", "version", "word", "workers",
 )  # fmt: skip
+"""Every option of every command, as Python writes it."""
 
 
 class Step(Protocol):
@@ -25,8 +31,9 @@ class Step(Protocol):
 
 
 def say(message: str) -> None:
-    """Tell people something, on standard error."""
-    print(message, file=sys.stderr)
+    """Tell people something, on standard error; errors and warnings name options as typed."""
+    of_library = message.startswith(("error: ", "warning: "))
+    print(typed(message) if of_library else message, file=sys.stderr)
 
 
 def typed(message: str) -> str:

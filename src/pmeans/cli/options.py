@@ -64,7 +64,7 @@ Delimiter = Annotated[
 Encoding = Annotated[
     str | None, option("NAME", "Of the text, as utf-8 or windows-1252.", shown="found")
 ]
-Restart = Annotated[bool, flag("--restart", "Discard what an earlier run left in FILE.partial.")]
+Restart = Annotated[bool, flag("--restart", "Discard what earlier runs have done, and begin anew.")]
 Precision = Literal["float32", "float16", "int8"]
 DATA = "$PMEANS_DATA, or data beside the word spaces"
 """Where data is, if nobody says."""
