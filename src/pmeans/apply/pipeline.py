@@ -109,6 +109,7 @@ def run(
     if not isinstance(out, (str, Path)):
         return _run_to_stream(job, out, writer)
     if is_stream(out):
+        check_output(out, job.inputs)  # before a pipe waits for its reader
         with writing_stream(out) as stream:
             return _run_to_stream(job, stream, writer)
     return _run_to_file(job, place_of(out), writer, restart, report)
