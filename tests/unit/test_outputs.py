@@ -75,6 +75,16 @@ def test_what_standard_input_is_redirected_from_is_not_overwritten(tmp_path):
                 check_output(tmp_path, [given])
 
 
+def test_a_job_over_standard_input_does_not_write_over_it(tmp_path, toy):
+    path = tmp_path / "in.txt"
+    path.write_text("the cat\n")
+    encoder = PowerMeanEncoder(Recipe((Part("toy"),)), {"toy": toy})
+    with redirected(0, path, os.O_RDONLY), pytest.raises(InputError, match="standard input"):
+        embed_to_file(encoder, open_source("-"), path, EmbedOptions("en"), format="npy")
+    assert path.read_text() == "the cat\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_an_output_that_is_appended_to_an_input_is_refused(tmp_path, toy):
     path = tmp_path / "in.txt"
     path.write_text("the cat\n")

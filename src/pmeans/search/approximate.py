@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.files import optional, replacing
+from pmeans.files import check_regular, optional, reading, replacing
 from pmeans.output import quantise_rows
 from pmeans.search.exact import ArrayVectors, checked_queries, cosines, measured
 from pmeans.search.finding import Index
@@ -103,6 +103,17 @@ def _build(
 
 
 def _begin(path: Path) -> bytes:
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        return file.read(_HEADER)
-    return b""
+    """Return the line that a graph of ours begins with; nothing if there is none."""
+    check_regular(path)
+    if not path.exists():
+        return b""
+    with reading(path), open(path, "rb") as file:
+        header = file.read(_HEADER)
+    with contextlib.suppress(ValueError, RecursionError):
+        stamp = json.loads(header)
+        if isinstance(stamp, dict) and stamp.keys() == {"rows", "usearch", "graph"}:
+            return header
+    raise InputError(
+        f"{str(path)!r} is not a graph of pmeans, which would be written there: move it away, or "
+        "search exactly."
+    )
