@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import pmeans
 from pmeans import kernels
 from pmeans.cli import main as cli
-from pmeans.cli.console import typed
+from pmeans.cli.console import typed, warn
 from pmeans.cli.main import app
 from pmeans.spaces.edit import quantise
 
@@ -199,6 +200,45 @@ def test_a_warning_names_options_as_they_are_typed(monkeypatch, capsys):
         warnings.simplefilter("always")
         cli.main()
     assert capsys.readouterr().err == "warning: slow: --n-threads is 1\n"
+
+
+def options(group):
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            yield from options(command)
+        else:
+            yield from (name for param in command.params for name in param.opts)
+
+
+def test_every_option_is_written_as_it_is_typed():
+    for name in set(options(typer.main.get_command(app))):
+        if name.startswith("--"):
+            assert typed(f"ask for {name[2:].replace('-', '_')}=True.") == f"ask for {name}."
+
+
+def test_errors_and_warnings_name_options_and_not_arguments(run, tmp_path, capsys):
+    two = pmeans.WordSpace.from_words("two", {"en": ["a"], "de": ["b"]}, np.eye(2))
+    pmeans.save_space(two, tmp_path / "two.safetensors")
+    result = run("spaces", "export", tmp_path / "two.safetensors", tmp_path / "two.txt")
+    assert result.exit_code == 1
+    assert "ask for --suffix." in result.stderr
+    warn("doubtful: pass lang=.")
+    assert capsys.readouterr().err == "warning: doubtful: pass --lang.\n"
+
+
+@pytest.mark.parametrize(
+    "args", [["--help"], ["--version"], ["spaces", "--help"], ["embed", "--help"]]
+)
+def test_help_that_cannot_be_written_is_one_line_and_a_failure(args):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pmeans.cli.main", *args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"error: could not write the output: No space left on device.\n"
 
 
 def test_list_shows_what_is_installed_with_tabs_in_a_pipe(run, tiny):

@@ -109,6 +109,7 @@ def run(
     if not isinstance(out, (str, Path)):
         return _run_to_stream(job, out, writer)
     if is_stream(out):
+        check_output(out, job.inputs)  # before a pipe waits for its reader
         with writing_stream(out) as stream:
             return _run_to_stream(job, stream, writer)
     return _run_to_file(job, place_of(out), writer, restart, report)
@@ -146,7 +147,7 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
 
         try:
             _run(job, state, write)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # by Ctrl-C or SIGTERM
             with contextlib.suppress(OSError):  # what was saved before is still there
                 if written.rows > partial.saved.rows:
                     partial.save(written)

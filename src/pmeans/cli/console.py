@@ -13,10 +13,17 @@ import typer
 from pmeans.errors import count
 
 _ARGUMENTS = (
-    "approximate", "batch_size", "delimiter", "dtype", "encoding", "engine", "format", "index",
-    "input_format", "label", "lang", "lang_column", "model", "n_threads", "normalize", "on_error",
-    "restart", "suffix", "text", "texts", "separator", "unsure", "adapt",
+    "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "case",
+    "classifier", "cors_origin", "data", "delimiter", "device", "dictionary", "dtype",
+    "encoding", "engine", "format", "header", "host", "html", "index", "input_format", "into",
+    "json", "label", "lang", "lang_column", "limit", "max_body", "max_characters",
+    "max_requests", "max_seconds", "max_texts", "model", "n_threads", "name", "normalize",
+    "on_error", "only_encoder", "only_task", "out", "output", "package", "pairs", "phrases",
+    "picture", "pivot", "port", "prune", "queries", "restart", "results", "seed", "separator",
+    "set", "shards", "suffix", "text", "texts", "threads", "token_file", "unsure", "verify",
+    "version", "word", "workers",
 )  # fmt: skip
+"""Every option of every command, as Python writes it."""
 
 
 class Step(Protocol):

@@ -6,6 +6,7 @@ import errno
 import importlib.util
 import io
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated, Any
@@ -44,9 +45,13 @@ class _Commands(TyperGroup):
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            say(f"error: could not write the output: {error.strerror}.")
-            _drop_output()
+            _say_lost(error)
             raise typer.Exit(1) from error
+
+
+def _say_lost(error: OSError) -> None:
+    say(f"error: could not write the output: {error.strerror}.")
+    _drop_output()
 
 
 def _drop_output() -> None:
@@ -108,7 +113,21 @@ def main() -> None:
             # What a terminal or a pipe cannot show, it sees spelled out: nobody is stopped by it.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = lambda message, *_, **__: warn(message)
-    app(prog_name="pmeans")
+    # As Ctrl-C does, so that what is half written is removed or can be resumed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        try:
+            app(prog_name="pmeans")
+        finally:
+            sys.stdout.flush()  # help is printed before any command runs
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(141)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        _say_lost(error)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pmeans.errors import PmeansError, StorageError
-from pmeans.files import optional
+from pmeans.files import check_regular, optional
 from pmeans.rows.sources import open_parquet
 
 _AT_ONCE = 16  # files asked for their size and columns
@@ -84,11 +84,13 @@ def find_parquet(address: str) -> list[ParquetFile]:
 
 def local_paths(files: Iterable[ParquetFile]) -> list[str]:
     """Return the paths of those files that lie on this machine."""
-    return [file.path for file in files if not re.match(r"(?!file:)\w+://", file.address)]
+    return [file.path for file in files if _is_local(file.address)]
 
 
 def open_file(address: str, path: str) -> Any:
     """Open a file that `find_parquet` found, on this machine or another, to read anywhere in it."""
+    if _is_local(address):
+        check_regular(path)
     return _system(address)[0].open_input_file(path)
 
 
@@ -102,6 +104,10 @@ def file_stamps(address: str, paths: Sequence[str]) -> list[tuple[int, int] | No
         if info.type not in (fs.FileType.File, fs.FileType.NotFound):
             raise StorageError(f"{info.path!r} is a folder or a device: expected a Parquet file.")
     return [(info.size, info.mtime_ns or 0) if info.is_file else None for info in infos]
+
+
+def _is_local(address: str) -> bool:
+    return not re.match(r"(?!file:)\w+://", address)
 
 
 @functools.cache  # a bucket is asked for its region, which takes a while

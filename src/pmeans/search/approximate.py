@@ -14,6 +14,7 @@ Sentence vectors are hard for such graphs: they have hundreds of dimensions, and
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -145,13 +146,16 @@ class ApproximateIndex:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    """Return what a graph says of itself, nothing if there is none, or none that can be read."""
+    """Return what a graph of ours says of itself; nothing if there is none."""
     if not path.exists():
         return {}
     check_regular(path)
-    try:
-        with reading(path), open(path, "rb") as file:
-            content = json.loads(file.read(_HEADER))
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    with reading(path), open(path, "rb") as file:
+        begin = file.read(_HEADER)
+    with contextlib.suppress(ValueError, RecursionError):
+        content = json.loads(begin)
+        if isinstance(content, dict) and content.keys() >= {"rows", "usearch", "graph"}:
+            return content
+    raise InputError(
+        f"{str(path)!r} is not a graph of pmeans, or damaged: move it away, or search exactly."
+    )

@@ -231,6 +231,73 @@ def test_a_folder_with_files_of_others_is_refused_even_to_restart(tmp_path, fold
         embed(folder, tmp_path / "out" / "mine.parquet", model)
 
 
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_restart_does_not_remove_what_is_read(tmp_path, folder, model):
+    out = tmp_path / "out"
+    embed(folder, out, model)
+    before = contents(out)
+    for pattern in (out, f"{out}/*.parquet", f"file://{out}"):
+        for restart in (False, True):
+            with pytest.raises(InputError, match="which is read"):
+                parts.index_parts(str(pattern), out, engine=here, shards=1, restart=restart)
+            with pytest.raises(PmeansError):
+                embed(pattern, out, model, restart=restart)
+    assert contents(out) == before
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_restart_does_not_remove_the_parts_of_another_kind_of_job(
+    tmp_path, folder, model, restart
+):
+    out, vectors = tmp_path / "out", tmp_path / "vectors"
+    embed(folder, out, model)
+    embed(folder, vectors, model)
+    before = contents(out)
+    with pytest.raises(InputError, match=r"another kind of job \(embed, not index\)"):
+        parts.index_parts(str(vectors), out, engine=here, shards=1, restart=restart)
+    assert contents(out) == before
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_restart_removes_only_what_the_record_lists(tmp_path, folder, model, restart):
+    out = tmp_path / "out"
+    embed(folder, out, model)
+    (out / "0123456789abcdef.parquet").write_bytes(b"named as a part is")
+    before = contents(out)
+    with pytest.raises(InputError, match=r"holds '0123456789abcdef\.parquet', which is no part"):
+        embed(folder, out, model, restart=restart)
+    assert contents(out) == before
+
+
+@pytest.mark.parametrize(
+    "record", [b"", b"[]", b'{"kind": "embed", "parts": ["../in/a.parquet"]}', b"my list"]
+)
+def test_a_record_that_is_not_ours_is_left_alone(tmp_path, folder, model, record):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".parts").write_bytes(record)
+    for restart in (False, True):
+        with pytest.raises(FormatError, match="is damaged, or not of pmeans"):
+            embed(folder, out, model, restart=restart)
+    assert contents(out) == {".parts": record}
+    assert (folder / "a.parquet").exists()
+
+
+def test_hidden_files_of_someone_else_stay(tmp_path, folder, model):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / ".lock").write_text("mine")
+    embed(folder, out, model)
+    assert (out / ".lock").read_text() == "mine"
+    (out / ".failed").write_text("mine")
+    with pytest.raises(InputError, match=r"holds '\.failed', which is no part"):
+        embed(folder, out, model)
+    assert (out / ".failed").read_text() == "mine"
+
+
 def test_what_a_killed_worker_left_is_removed(tmp_path, folder, model):
     out = tmp_path / "out"
     embed(folder, out, model)
