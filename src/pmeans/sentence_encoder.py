@@ -11,15 +11,20 @@ much memory is at work and how often threads start.
 from __future__ import annotations
 
 import abc
+import dataclasses
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pmeans import config
 from pmeans.coverage import Coverage
-from pmeans.errors import InputError, LanguageError
+from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
 from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.spaces.space import ANY_LANGUAGE
@@ -335,3 +340,38 @@ def by_language(
     codes = np.array(langs, dtype=object)
     for code in dict.fromkeys(langs):
         yield checked(code), np.flatnonzero(codes == code)
+
+
+MODEL = b"pmeans.model"
+"""What a Parquet file calls the model of its vectors, in what it says of itself."""
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """Which model made rows: what people call it, and its `fingerprint`."""
+
+    name: str
+    fingerprint: str
+
+    @classmethod
+    def of(cls, encoder: SentenceEncoder) -> ModelIdentity:
+        """Return the identity of an encoder."""
+        return cls(encoder.name, encoder.fingerprint())
+
+    def metadata(self) -> dict[bytes, bytes]:
+        """Return it as a Parquet file has it."""
+        return {MODEL: json.dumps(dataclasses.asdict(self)).encode()}
+
+    def __str__(self) -> str:
+        return f"{self.name!r} ({self.fingerprint})"
+
+
+def model_of(metadata: Mapping[bytes, bytes] | None, path: str | Path) -> ModelIdentity | None:
+    """Return the model that a Parquet file says its vectors are of, None if it says nothing."""
+    written = (metadata or {}).get(MODEL)
+    if written is None:
+        return None
+    try:
+        return config.build(ModelIdentity, json.loads(written), "model")
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: what it says of its model is damaged: {error}") from error

@@ -16,7 +16,7 @@ from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
 from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.sentence_encoder import ModelIdentity, SentenceEncoder
 from pmeans.tensors import Precision
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.types import Array, Floats
@@ -87,7 +87,8 @@ def embed_to_file(
         The numbers of rows written, skipped and empty.
     """
     options = options or EmbedOptions()
-    writer = vector_writer(out, encoder.dim, format, options.dtype)
+    about = ModelIdentity.of(encoder).metadata()
+    writer = vector_writer(out, encoder.dim, format, options.dtype, about)
     return run(_Embedding(encoder, source, options, keep), out, writer, restart, report)
 
 

@@ -17,9 +17,10 @@ from pmeans.parts.running import Engine, Tally, here, run_parts
 from pmeans.rows.fields import Fields, OnError
 from pmeans.rows.folders import ParquetFile, find_parquet
 from pmeans.rows.sources import check_strings
-from pmeans.search.finding import VECTORS, ModelIdentity, model_of
+from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard
 from pmeans.search.texts import SourceFile
+from pmeans.sentence_encoder import ModelIdentity, model_of
 from pmeans.tensors import Precision
 
 ROWS = 65_536

@@ -20,8 +20,9 @@ from pmeans.identifier import Doubts
 from pmeans.rows.folders import open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.rows.writers import parquet_style
-from pmeans.search.finding import VECTORS, ModelIdentity
+from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard, build_shard
+from pmeans.sentence_encoder import ModelIdentity
 
 FAILED = ".failed"
 """In the folder: a task has an error, and those to come are not begun."""

@@ -35,8 +35,9 @@ from pmeans.rows.folders import file_stamps, open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import ArrayVectors
-from pmeans.search.finding import VECTORS, Index, ModelIdentity, map_vectors
+from pmeans.search.finding import VECTORS, Index, map_vectors
 from pmeans.search.texts import ParquetTexts, SourceFile
+from pmeans.sentence_encoder import ModelIdentity
 from pmeans.types import Array, Floats, Ints
 
 _AGAIN = "run the 'pmeans index' that makes it again, with restart=True"
