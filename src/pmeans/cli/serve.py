@@ -78,5 +78,7 @@ def serve(
         say(f"warning: whoever can reach {host} can use this server: set a --token-file.")
     limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
     hosts = _NAMES if token is None and host in _LOOPBACK else ()
-    settings = Settings(model, classifier, index, texts, text, approximate, token, limits, hosts)
+    settings = Settings(
+        model, classifier, index, texts, text, token, limits, hosts, approximate=approximate
+    )
     serve_until_stopped(settings, host, port, workers, lambda address: say(f"serving at {address}"))

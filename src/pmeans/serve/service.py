@@ -54,10 +54,10 @@ class Settings:
         index: Rows to search in, as of `pmeans.search.open_index`, made with the model.
         texts: The file that was embedded, which has the texts of these rows.
         text: The column with the texts.
-        approximate: Search by the graph of the index, which may miss rows.
         token: What clients must send as a bearer token; None lets everybody in.
         limits: How much a request may ask for.
         hosts: Names of this server that a request may ask for; none are any.
+        approximate: Search by the graph of the index, which may miss rows.
     """
 
     model: str | None = None
@@ -65,10 +65,10 @@ class Settings:
     index: str | None = None
     texts: str | None = None
     text: str | None = None
-    approximate: bool = False
     token: str | None = None
     limits: Limits = field(default_factory=Limits)
     hosts: tuple[str, ...] = ()
+    approximate: bool = False
 
 
 class Service:
