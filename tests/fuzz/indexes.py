@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 from fuzz.damage import damaged
 from pmeans import parts
 from pmeans.errors import MissingTextsWarning
+from pmeans.identity import ModelIdentity
 from pmeans.search import open_graph, open_index, top_k
-from pmeans.search.finding import Index, ModelIdentity, ParquetVectors
+from pmeans.search.finding import Index, ParquetVectors
 
 _ROWS = np.random.default_rng(0).normal(size=(24, 4)).astype(np.float32)
 _TEXTS = [f"text {i}" for i in range(len(_ROWS))]

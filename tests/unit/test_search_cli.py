@@ -86,6 +86,9 @@ def test_an_approximate_search_prints_the_same(run):
         (["zzz"], "knows no word of 'zzz'"),
         (["haus", "--lang", "fr"], "no language 'fr'"),
         (["haus", "--texts", "absent.txt"], "no file 'absent.txt'"),
+        (["haus", "--delimiter", ";"], "--delimiter is that of a file of texts: name it, --texts"),
+        (["haus", "--encoding", "utf-8"], "--encoding is that of a file of texts"),
+        (["--queries", "in.txt", "--delimiter", ";"], "--delimiter is that of a file of texts"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_1(args, message, run):
@@ -104,3 +107,23 @@ def test_without_a_model_the_packages_own_is_asked_for(run, monkeypatch):
     )
     assert CliRunner().invoke(app, ["search", "in.npy", "haus", "--lang", "de"]).exit_code == 0
     assert asked == [None]
+
+
+def test_the_encoding_is_that_of_the_queries_where_there_are_no_texts(run, tmp_path):
+    (tmp_path / "fragen.txt").write_bytes("Häuser haus\n".encode("cp1252"))
+    result = run("--queries", "fragen.txt", "--encoding", "windows-1252", "-k", "1")
+    assert (result.exit_code, result.stdout) == (0, "0\t1\t1.0000\t0\n")
+
+
+def test_rows_of_another_model_are_refused_by_both_names(run, tmp_path):
+    pytest.importorskip("pyarrow", reason="needs the extra [data]")
+    other = pmeans.WordSpace.from_words("o", {"de": ["haus"]}, np.array([[1, 2]], np.float32))
+    pmeans.save_space(other, tmp_path / "o.safetensors")
+    made = ["embed", "o.safetensors", "in.txt", "--lang", "de", "--out", "o.parquet"]
+    assert CliRunner().invoke(app, made).exit_code == 0
+    asked = ["search", "o.parquet", "haus", "--lang", "de", "--model", "s.safetensors"]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 1
+    assert "has rows of the model 'o' (" in result.stderr
+    assert "and this is 's' (" in result.stderr
+    assert "name the --model that made them" in result.stderr

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, parts
+from pmeans.apply import embed_to_file
 from pmeans.cli.main import app
 from pmeans.errors import (
     FormatError,
@@ -23,9 +24,10 @@ from pmeans.errors import (
     PmeansError,
     StorageError,
 )
+from pmeans.identity import ModelIdentity
 from pmeans.mapped import file_of
+from pmeans.rows import open_source
 from pmeans.search import find, open_graph, open_index, top_k
-from pmeans.search.finding import ModelIdentity
 from pmeans.search.texts import ParquetTexts, SourceFile
 
 pytest.importorskip("usearch", reason="pip install 'pmeans[search]'")
@@ -379,6 +381,15 @@ def test_an_index_is_searched_by_the_model_that_made_its_rows_alone(toy, tmp_pat
     (part,) = (tmp_path / "vectors").glob("*.parquet")
     with pytest.raises(InputError, match=named):
         next(find(other, open_index(part), ["dog"], lang="en"))
+
+
+def test_a_parquet_file_that_a_job_wrote_names_its_model(toy, tmp_path):
+    encoder, other = pmeans.load(toy[0]), pmeans.load(toy[1])
+    embed_to_file(encoder, open_source(tmp_path / "a.parquet"), tmp_path / "b.parquet")
+    opened = open_index(tmp_path / "b.parquet")
+    assert opened.model == ModelIdentity.of(encoder)
+    with pytest.raises(InputError, match=r"of the model 'first' .* and this is 'second'"):
+        next(find(other, opened, ["dog"], lang="en"))
 
 
 def test_rows_of_two_models_are_not_indexed_together(toy, tmp_path):

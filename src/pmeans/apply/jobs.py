@@ -13,6 +13,7 @@ from pmeans.apply.labelled import block_languages
 from pmeans.apply.pipeline import Job, JobOptions, Report, found_by, run
 from pmeans.errors import InputError
 from pmeans.identifier import AUTO, Doubts, FoundLanguages
+from pmeans.identity import ModelIdentity
 from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
 from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
@@ -87,7 +88,8 @@ def embed_to_file(
         The numbers of rows written, skipped and empty.
     """
     options = options or EmbedOptions()
-    writer = vector_writer(out, encoder.dim, format, options.dtype)
+    about = ModelIdentity.of(encoder).metadata()
+    writer = vector_writer(out, encoder.dim, format, options.dtype, about)
     return run(_Embedding(encoder, source, options, keep), out, writer, restart, report)
 
 

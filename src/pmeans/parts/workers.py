@@ -15,12 +15,13 @@ from typing import Any
 from pmeans import arrow, config
 from pmeans.apply.jobs import count_empty
 from pmeans.errors import FormatError, PmeansError, StorageError
-from pmeans.files import optional, replacing
+from pmeans.files import check_regular, optional, replacing
 from pmeans.identifier import Doubts
+from pmeans.identity import ModelIdentity
 from pmeans.rows.folders import open_file
 from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.rows.writers import parquet_style
-from pmeans.search.finding import VECTORS, ModelIdentity
+from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard, build_shard
 
 FAILED = ".failed"
@@ -151,8 +152,14 @@ def counts_of(path: Path) -> dict[str, int]:
     """Return what was counted while a part was made."""
     if path.suffix == ".json":
         return {"rows": Shard.read(path).rows}
+    check_regular(path)
     with open_parquet(path) as file:
-        return json.loads((file.metadata.metadata or {}).get(_COUNTS, b"{}"))
+        written = (file.metadata.metadata or {}).get(_COUNTS, b"{}")
+    try:
+        counts = {name: int(n) for name, n in json.loads(written).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{str(path)!r} is damaged: begin anew with restart=True.") from error
+    return counts
 
 
 def _pyarrow() -> Any:

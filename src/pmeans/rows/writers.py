@@ -114,14 +114,18 @@ def vector_writer(
     dim: int,
     format: VectorFormat | None = None,  # noqa: A002 - what everyone calls it
     dtype: Precision = "float32",
+    about: Mapping[bytes, bytes] | None = None,
 ) -> Writer:
-    """Return the writer of a format, for rows of ``dim`` numbers."""
+    """Return the writer of a format, for rows of ``dim`` numbers.
+
+    ``about`` is what a Parquet file says of itself; others say nothing.
+    """
     if dtype not in get_args(Precision):
         raise InputError(f"dtype is one of {', '.join(get_args(Precision))}, not {dtype!r}.")
     chosen = format_of(out, get_args(VectorFormat), format, ("jsonl",))
     if chosen == "jsonl":
         return _VectorLines(dim, dtype)
-    return _VectorParquet(dim, dtype) if chosen == "parquet" else _Npy(dim, dtype)
+    return _VectorParquet(dim, dtype, about) if chosen == "parquet" else _Npy(dim, dtype)
 
 
 def coded_rows(rows: Floats, dtype: Precision, first: int = 0) -> Array:
@@ -213,6 +217,10 @@ class _Npy(_Vectors):
 class _VectorParquet(_Npy):
     """The columns ``index`` and ``embedding``; not compressed, as embeddings hardly shrink."""
 
+    def __init__(self, dim: int, dtype: Precision, about: Mapping[bytes, bytes] | None) -> None:
+        super().__init__(dim, dtype)
+        self.about = about
+
     def finish(self, file: IO[bytes], partial: Path, out: Path, n_rows: int) -> None:
         pyarrow = require_pyarrow(out)
         kind = pyarrow.from_numpy_dtype(self.dtype.newbyteorder("="))
@@ -220,7 +228,8 @@ class _VectorParquet(_Npy):
             [
                 pyarrow.field("index", pyarrow.int64(), nullable=False),
                 pyarrow.field("embedding", pyarrow.list_(kind, self.dim), nullable=False),
-            ]
+            ],
+            metadata=self.about,
         )
 
         def tables() -> Iterator[Any]:

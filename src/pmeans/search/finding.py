@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pmeans import config
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean, naming
 from pmeans.files import check_regular, reading
 from pmeans.identifier import Doubts
+from pmeans.identity import ModelIdentity, model_of
 from pmeans.mapped import MappedFile
 from pmeans.rows import Fields, Source, open_source, texts_of
 from pmeans.rows.sources import ParquetSource, open_parquet
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 VECTORS = "embedding"
 """The column of a Parquet file that has the vectors."""
-MODEL = b"pmeans.model"
-"""What a Parquet file calls the model of its vectors, in what it says of itself."""
 _TEXT = "text"
 _NO_MATRIX = (
     ValueError,
@@ -45,37 +42,6 @@ _NO_MATRIX = (
 )
 """What NumPy raises for a file that is none of its own; absurd shapes overflow."""
 _BATCH = 1024  # queries answered in one pass over the rows
-
-
-@dataclass(frozen=True)
-class ModelIdentity:
-    """Which model made rows: what people call it, and its `fingerprint`."""
-
-    name: str
-    fingerprint: str
-
-    @classmethod
-    def of(cls, encoder: SentenceEncoder) -> ModelIdentity:
-        """Return the identity of an encoder."""
-        return cls(encoder.name, encoder.fingerprint())
-
-    def metadata(self) -> dict[bytes, bytes]:
-        """Return it as a Parquet file has it."""
-        return {MODEL: json.dumps(dataclasses.asdict(self)).encode()}
-
-    def __str__(self) -> str:
-        return f"{self.name!r} ({self.fingerprint})"
-
-
-def model_of(metadata: Mapping[bytes, bytes] | None, path: str | Path) -> ModelIdentity | None:
-    """Return the model that a Parquet file says its vectors are of, None if it says nothing."""
-    written = (metadata or {}).get(MODEL)
-    if written is None:
-        return None
-    try:
-        return config.build(ModelIdentity, json.loads(written), "model")
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: what it says of its model is damaged: {error}") from error
 
 
 class Texts(Protocol):

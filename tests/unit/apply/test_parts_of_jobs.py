@@ -1,6 +1,7 @@
 """Folders of parts, made by an engine that has everything done here, one task after the other."""
 
 import json
+import os
 import shutil
 import sys
 import threading
@@ -267,7 +268,7 @@ def test_a_restart_removes_only_what_the_record_lists(tmp_path, folder, model, r
     embed(folder, out, model)
     (out / "0123456789abcdef.parquet").write_bytes(b"named as a part is")
     before = contents(out)
-    with pytest.raises(InputError, match=r"holds '0123456789abcdef\.parquet', which is no part"):
+    with pytest.raises(InputError, match=r"holds '0123456789abcdef\.parquet', which is not part"):
         embed(folder, out, model, restart=restart)
     assert contents(out) == before
 
@@ -293,7 +294,7 @@ def test_hidden_files_of_someone_else_stay(tmp_path, folder, model):
     embed(folder, out, model)
     assert (out / ".lock").read_text() == "mine"
     (out / ".failed").write_text("mine")
-    with pytest.raises(InputError, match=r"holds '\.failed', which is no part"):
+    with pytest.raises(InputError, match=r"holds '\.failed', which is not part"):
         embed(folder, out, model)
     assert (out / ".failed").read_text() == "mine"
 
@@ -395,3 +396,21 @@ def test_codes_take_a_byte_each_in_parquet(tmp_path):
     with pq.ParquetFile(tmp_path / "v.parquet") as file:
         sizes = [file.metadata.row_group(i).column(1).total_compressed_size for i in range(3)]
     assert sum(sizes) < 1.3 * codes.size  # lists cost a bit more
+
+
+@pytest.mark.parametrize("counts", [b"{", b"[1]", b'{"rows": "x"}', b'{"rows": [1]}'])
+def test_a_part_with_damaged_counts_is_refused(tmp_path, folder, model, counts):
+    embed(folder, tmp_path / "out", model)
+    part = next((tmp_path / "out").glob("*.parquet"))
+    pq.write_table(pq.read_table(part).replace_schema_metadata({"pmeans": counts}), part)
+    with pytest.raises(FormatError, match=r"is damaged: begin anew with restart=True"):
+        embed(folder, tmp_path / "out", model)
+
+
+def test_a_pipe_in_the_place_of_a_part_is_refused_and_not_waited_for(tmp_path, folder, model):
+    embed(folder, tmp_path / "out", model)
+    part = next((tmp_path / "out").glob("*.parquet"))
+    part.unlink()
+    os.mkfifo(part)
+    with pytest.raises(StorageError, match="is a folder, a pipe or a device"):
+        embed(folder, tmp_path / "out", model)
