@@ -21,7 +21,9 @@ Form = Literal["plain", "json"]
 WAITING = 10_000
 """Lines that wait to be written, at most."""
 
-_LONGEST = 300  # characters of a path: whole lines stay below what a pipe takes in one piece
+_LONGEST = 300  # characters of a path, so that a line is far shorter than a piece
+_PIECE = 4096  # bytes that a pipe takes as a whole
+_PAUSE = 0.1  # seconds in which lines gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,9 @@ class Entry:
     request_id: str
 
 
+_FIELDS = tuple(field.name for field in dataclasses.fields(Entry))
+
+
 class AccessLog:
     """Writes entries to a file descriptor, as lines for people or as JSON."""
 
@@ -75,21 +80,39 @@ class AccessLog:
         self._thread.join(seconds)
 
     def _run(self) -> None:
+        waiting: list[Entry | None] = []
         try:
-            while (entry := self._queue.get()) is not None:
-                os.write(self._descriptor, self._line(entry))
-                if self._dropped:
-                    dropped, self._dropped = self._dropped, 0
-                    os.write(self._descriptor, self._lost(dropped))
+            while None not in waiting:
+                waiting = [self._queue.get()]
+                if waiting[0] is not None:
+                    time.sleep(_PAUSE)  # to wake up per request would cost as much as to answer it
+                while not self._queue.empty():
+                    waiting.append(self._queue.get())
+                self._write([self._line(entry) for entry in waiting if entry is not None])
         except OSError:  # nobody reads it any more: the rest is dropped
             return
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Write whole lines, in pieces that those of other processes do not cut."""
+        if self._dropped:
+            dropped, self._dropped = self._dropped, 0
+            lines.append(self._lost(dropped))
+        piece = b""
+        for line in lines:
+            if len(piece) + len(line) > _PIECE:
+                os.write(self._descriptor, piece)
+                piece = b""
+            piece += line
+        if piece:
+            os.write(self._descriptor, piece)
 
     def _line(self, entry: Entry) -> bytes:
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(entry.time))
         stamp += f".{int(entry.time % 1 * 1000):03d}Z"
         path, seconds = entry.path[:_LONGEST], round(entry.seconds, 6)
         if self._json:
-            fields = dataclasses.asdict(entry) | {"time": stamp, "path": path, "seconds": seconds}
+            shown = {"time": stamp, "path": path, "seconds": seconds}
+            fields = {name: shown.get(name, getattr(entry, name)) for name in _FIELDS}
             return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
         status = "-" if entry.status is None else entry.status
         return (

@@ -206,8 +206,12 @@ def test_gauges_forget_a_worker_that_died_and_counters_do_not(monkeypatch, livin
     first = in_process(metrics, 11, monkeypatch, living)
     first.count("/a", 200, 0.01, texts=2, characters=3)
     first.connected(1)
-    first.in_flight("/a").__enter__()
+    request = first.in_flight("/a")
+    request.__enter__()
     living.clear()
+    nobody = parsed(metrics.render({"version": "1"}))
+    assert nobody["pmeans_open_connections", None] == 0
+    assert nobody["pmeans_requests_in_flight", 'path="/a"'] == 0
     second = in_process(metrics, 12, monkeypatch, living)
     second.connected(1)
     samples = parsed(second.render({"version": "1"}))
