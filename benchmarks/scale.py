@@ -277,11 +277,8 @@ def of_search(folder: Path, n: int) -> dict[str, Any]:
     command = ["index", str(vectors), "--shards", str(SHARDS), "--engine", "ray"]
     subprocess.run([sys.executable, "-m", "pmeans", *command, "--out", str(index)], check=True)
     built = time.perf_counter() - begin
-    begin = time.perf_counter()
     opened = open_index(index)
-    opening = {"exact": time.perf_counter() - begin}
     graphs = open_graph(opened)
-    opening["shards"] = time.perf_counter() - begin
     # Sentences beyond those that are searched in, so that none is its own neighbour.
     with pq.ParquetFile(write_rows(folder / f"{n + QUERIES}.parquet", n + QUERIES)) as file:
         last = range(max(0, file.num_row_groups - 2), file.num_row_groups)
@@ -311,16 +308,10 @@ def of_search(folder: Path, n: int) -> dict[str, Any]:
     # Sentences occur more than once: a row as near as the tenth is as good.
     recall = float((answers["shards"] >= answers["exact"][:, -1:]).mean())
     size = sum(file.stat().st_size for file in index.iterdir())
-    hits = [graphs.top_k(queries[i : i + 1], K)[0].ravel().tolist() for i in range(QUERIES)]
-    begin = time.perf_counter()
-    for rows in hits:
-        opened.texts_of(rows)
-    texts = 1000 * (time.perf_counter() - begin) / QUERIES
     remove(vectors)
     remove(index)
     return {"rows": n, "recall": recall, "speed": speed, "built": built, "bytes": size / n,
-            "shards": len(opened.rows.shards), "MiB": memory["shards"], "opening": opening,
-            "texts": texts}  # fmt: skip
+            "shards": len(opened.rows.shards), "MiB": memory["shards"]}  # fmt: skip
 
 
 SECTIONS = {

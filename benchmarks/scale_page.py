@@ -136,10 +136,6 @@ def _search(found: dict[str, Any]) -> list[str]:
         "because sentences occur more than once. The searching process has "
         f"{found['MiB']['Anon']:,.0f} MiB of its own, and {found['MiB']['File']:,.0f} mapped.",
         "",
-        f"The index is open after {found['opening']['exact']:.2f} s, and with its graphs, whose "
-        f"bytes are compared with their hashes, after {found['opening']['shards']:.1f} s. The "
-        f"texts of ten rows are read in {found['texts']:.1f} ms.",
-        "",
         "| | queries per second |",
         "|:--|--:|",
         *(f"| {name} | {speed:,.1f} |" for name, speed in found["speed"].items()),

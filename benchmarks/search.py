@@ -1,6 +1,7 @@
 """Exact search against plain NumPy and scikit-learn, and what the approximate index misses.
 
     OMP_NUM_THREADS=1 python benchmarks/search.py
+    python benchmarks/search.py index/  # how long an index in shards takes to open, no more
 
 Takes two minutes and several GB. Rows are generated: 300 columns, float32, length 1, since plain
 NumPy can do without lengths only then; pmeans takes them all the same. Contestants take turns, and
@@ -14,12 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from pmeans.output import normalise_rows
-from pmeans.search import ApproximateIndex, open_index, top_k
+from pmeans.search import ApproximateIndex, open_graph, open_index, top_k
+from pmeans.serve.service import Service, Settings
 
 DIM, K, ROUNDS = 300, 10, 3
 
@@ -47,7 +50,7 @@ def shared(found: np.ndarray, expected: np.ndarray) -> float:
     return statistics.mean(len({*a} & {*b}) / K for a, b in pairs)
 
 
-def timed(run: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
+def timed(run: Callable[[], Any]) -> tuple[float, Any]:
     begin = time.perf_counter()
     found = run()
     return 1000 * (time.perf_counter() - begin), found
@@ -108,9 +111,37 @@ def approximate(rng: np.random.Generator) -> None:
         sys.stdout.flush()
 
 
+def opening(folder: str, rng: np.random.Generator) -> None:
+    """Measure how long an index in shards takes to open, and the texts of rows to be read."""
+    print("| index | ms, median | range |\n|:--|--:|:--|")
+    index = open_index(folder)
+    n_rows, shards = index.rows.shape[0], len(list(Path(folder).glob("*.json")))
+    hits = [rng.integers(0, n_rows, K).tolist() for _ in range(300)]
+    programs: dict[str, Callable[[], object]] = {
+        "open it": lambda: open_index(folder),
+        "open its graphs": lambda: open_graph(index),
+        "start the server's work, exact": lambda: Service(Settings(index=folder)),
+        "start the server's work, by graphs": lambda: Service(
+            Settings(index=folder, approximate=True)
+        ),
+        f"read the texts of {K} rows, drawn from all": lambda: index.texts_of(hits.pop()),
+    }
+    for name, run in programs.items():
+        rounds = 200 if "texts" in name else ROUNDS
+        taken = [timed(run)[0] for _ in range(rounds)]
+        print(
+            f"| {n_rows:,} rows in {shards} shards: {name} | {statistics.median(taken):,.0f} "
+            f"| {min(taken):,.0f} to {max(taken):,.0f} |"
+        )
+        sys.stdout.flush()
+
+
 rng = np.random.default_rng(0)
 threads, load = os.environ.get("OMP_NUM_THREADS", "not set"), os.getloadavg()[0]
 print(f"{os.cpu_count()} cores, OMP_NUM_THREADS {threads}, load {load:.1f} before.\n")
+if len(sys.argv) > 1:
+    opening(sys.argv[1], rng)
+    sys.exit()
 exact(rng)
 print("\nThe approximate index, against the exact search:\n")
 approximate(rng)
