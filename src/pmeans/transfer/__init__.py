@@ -5,6 +5,7 @@
 one of scikit-learn's, and `scores` is what an evaluation finds.
 """
 
+from pmeans.transfer.adapting import FewTextsWarning
 from pmeans.transfer.classifier import Predictions, TransferClassifier
 from pmeans.transfer.explain import Explanation
 from pmeans.transfer.labels import AlikeLabelsWarning
@@ -17,6 +18,7 @@ __all__ = [
     "ClassScore",
     "Evaluation",
     "Explanation",
+    "FewTextsWarning",
     "Predictions",
     "TransferClassifier",
     "UnknownWordsWarning",

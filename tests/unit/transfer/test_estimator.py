@@ -226,6 +226,7 @@ def test_a_request_needs_routing(classifier):
         clone(classifier).set_fit_request(lang=True)
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewTextsWarning")
 def test_the_own_language_is_that_of_calls_which_name_none(encoder, classifier):
     found = clone(classifier).fit(TEXTS, LABELS)
     german = opinions(20, "de")

@@ -205,9 +205,9 @@ def test_several_labels_are_split_and_joined_by_the_separator(run, files):
 
 @pytest.mark.parametrize("given", ["unlabelled.de.txt", "de=other.txt"])
 def test_a_language_is_adapted_to_unlabelled_text(run, files, given):
-    (files / given.removeprefix("de=")).write_text("\n".join(opinions(30, "de")[0]))
+    (files / given.removeprefix("de=")).write_text("\n".join(opinions(100, "de")[0]))
     result = run(f"fit en.csv --lang en --model enc --out made --adapt {given}")
-    assert "de adapted to 30 lines." in result.stderr
+    assert "de adapted to 100 lines." in result.stderr
     assert TransferClassifier.load("made").fitted.adapted.keys() == {"de"}
     assert run(f"evaluate model de.csv --lang de --adapt {given}").exit_code == 0
 
