@@ -68,6 +68,11 @@ def naming(where: str) -> Iterator[None]:
         raise type(error)(f"{where}: {error}") from error
 
 
+def counted(n: int, thing: str) -> str:
+    """Return a number with what it counts, as in "1 row" and "2,000 rows"."""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence with the nearest known name and a leading space, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=1)

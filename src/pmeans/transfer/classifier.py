@@ -138,8 +138,12 @@ class TransferClassifier(Estimator):
 
     @property
     def calibrated(self) -> tuple[str, ...]:
-        """Languages, besides those of training, that probabilities are calibrated for."""
-        return tuple(self.fitted.calibrated)
+        """Languages, besides those of training, that probabilities are calibrated for.
+
+        None of them if fewer than `FEWEST_CALIBRATED` different texts were held out.
+        """
+        enough = self.chosen.held_out >= storage.FEWEST_CALIBRATED
+        return tuple(self.fitted.calibrated) if enough else ()
 
     def weights_for(self, lang: str) -> tuple[Floats, Floats]:
         """Return weights and bias for rows of a language as its encoder gives them.

@@ -4,13 +4,15 @@ import copy
 
 import numpy as np
 import pytest
-from opinions import make_canonical, make_encoder, opinions
+from opinions import OTHER, make_canonical, make_encoder, opinions
+from scipy.stats import binomtest
 
 from pmeans import Part, Recipe, TransferClassifier
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.transfer import (
     AlikeLabelsWarning,
+    FewRowsWarning,
     FewTextsWarning,
     UnknownWordsWarning,
     linear,
@@ -163,9 +165,46 @@ def test_rows_without_known_words_are_left_out_of_training(encoder):
 
 
 def test_one_row_a_class_is_enough(encoder):
-    classifier = TransferClassifier(encoder).fit(["good", "bad"], ["pos", "neg"], lang="en")
+    with pytest.warns(FewRowsWarning, match="2 different training texts in all"):
+        classifier = TransferClassifier(encoder).fit(["good", "bad"], ["pos", "neg"], lang="en")
     assert classifier.chosen.score is None
+    assert (classifier.chosen.held_out, classifier.chosen.interval) == (0, None)
     assert classifier.predict(["schlecht", "gut"], lang="de").tolist() == ["neg", "pos"]
+
+
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
+def test_a_text_that_is_repeated_tells_nothing_about_others(encoder):
+    # The labels of nine texts are drawn at random. Each text stands there six times.
+    texts = [f"the {word} {other}" for word in ("good", "bad", "sad") for other in OTHER]
+    labels = np.random.default_rng(0).permutation(np.repeat(["a", "b", "c"], 3)).tolist()
+    spelled = [each for text in texts for each in (text, text.upper(), f" {text}  ") * 2]
+    classifier = TransferClassifier(encoder).fit(spelled, np.repeat(labels, 6), lang="en")
+    assert (classifier.chosen.rows, classifier.chosen.held_out) == (54, 9)
+    assert classifier.chosen.score < 0.8
+
+
+def test_how_sure_the_score_is_depends_on_the_different_texts(fitted):
+    chosen = fitted.chosen
+    assert (chosen.rows, chosen.score) == (60, 1)
+    assert chosen.held_out == len(set(opinions(60, "en")[0])) == 18
+    low, high = chosen.interval
+    expected = binomtest(18, 18).proportion_ci(method="wilson")
+    # rel: z is written with seven digits.
+    assert (low, high) == pytest.approx((expected.low, expected.high), rel=1e-6)
+
+
+def test_only_an_accuracy_has_an_interval(encoder):
+    classifier = TransferClassifier(encoder, class_weight="balanced")
+    chosen = classifier.fit(*opinions(60, "en"), lang="en").chosen
+    assert (chosen.measure, chosen.interval) == ("macro-f1", None)
+
+
+def test_classes_of_one_or_two_texts_are_named(encoder):
+    texts, labels = opinions(60, "en")
+    extra = ["the soup", "THE  soup", "the dog", "the house"]
+    with pytest.warns(FewRowsWarning, match=r"1 of 3 classes have one or two .*: 'thing'\. Give"):
+        TransferClassifier(encoder).fit([*texts, *extra[:3]], [*labels, *["thing"] * 3], lang="en")
+    TransferClassifier(encoder).fit([*texts, *extra], [*labels, *["thing"] * 4], lang="en")
 
 
 def test_rows_may_have_several_labels_or_none(encoder):
@@ -331,6 +370,7 @@ def test_options_are_checked_before_anything_is_encoded(encoder, options):
         TransferClassifier(**{"encoder": encoder} | options).fit(["xyzzy"], ["pos"], lang="en")
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_several_labels_a_row_have_no_threshold(encoder):
     classifier = TransferClassifier(encoder).fit(
         ["good", "bad", "dog"], [["a"], ["b"], []], lang="en"
@@ -376,6 +416,7 @@ def test_without_a_known_word_the_shares_of_training_are_explained(encoder):
     assert found.verdict().endswith("(no known word, constant +0.405)")
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_labels_that_differ_in_case_or_blanks_alone_are_pointed_out(encoder):
     texts, labels = opinions(60, "en")
     labels[0] = " NEG "
