@@ -14,7 +14,7 @@ from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
 
 if TYPE_CHECKING:
-    from pmeans.transfer import Evaluation, TransferClassifier
+    from pmeans.transfer import Chosen, Evaluation, TransferClassifier
 
 app = group("Train a classifier in one language, and use it in others.")
 Label = Annotated[str, option("NAME", "Name of the column with the labels.")]
@@ -97,13 +97,11 @@ def fit(
     chosen = classifier.chosen
     classes = count(len(classifier.classes_), "class", "classes")
     say(f"{classes} learned from {count(chosen.rows, 'row')}, in {out}.")
-    score = ""
-    if chosen.score is not None:
-        score = f"; {chosen.measure} {chosen.score:.3f} on held-out rows"
     kept = f"the first {chosen.columns:,} of {count(encoder.dim, 'column')}"
     if chosen.powers is not None:
         kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
-    say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}{score}.")
+    say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}.")
+    _say_score(chosen)
     if classifier.calibrated:
         say(f"probabilities are calibrated for {', '.join(classifier.calibrated)} as well.")
     _say_doubts(rows.skipped, chosen.empty)
@@ -338,6 +336,26 @@ def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str
         texts, code = read_adaptation(given, classifier.encoder_, lang)
         classifier.adapt(texts, lang=code)
         say(f"{code or 'the texts'} adapted to {count(len(texts), 'line')}.")
+
+
+def _say_score(chosen: Chosen) -> None:
+    """Say how good a classifier seems to be, and no more than can be known."""
+    from pmeans.transfer.storage import FEWEST_CALIBRATED
+
+    if chosen.score is None:
+        say("how good it is cannot be told: no class has two different texts, to hold one out.")
+        return
+    held_out = count(chosen.held_out, "held-out text")
+    interval = ""
+    if chosen.interval is not None:
+        low, high = chosen.interval
+        interval = f", between {low:.3f} and {high:.3f} with 95 % confidence"
+    say(f"{chosen.measure} {chosen.score:.3f} on {held_out}{interval}.")
+    if chosen.held_out < FEWEST_CALIBRATED:
+        say(
+            f"probabilities are rough: {held_out} are too few to calibrate them by. "
+            f"{FEWEST_CALIBRATED} would do."
+        )
 
 
 def _say_doubts(skipped: int, empty: int) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from pmeans.errors import InputError
 from pmeans.evaluation.cells import Cell, decode_classes
+from pmeans.transfer.linear import wilson
 from pmeans.types import Array, Ints
 
 CONFIDENCE = 0.95
@@ -191,8 +192,7 @@ def _p(difference: float, error: float, df: float) -> float:
 
 def _wilson(share: float, n: int) -> Interval:
     z = _z()
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    centre, half = wilson(share, n, z)
     low, high = 100 * max(0.0, centre - half), 100 * min(1.0, centre + half)
     return Interval(100 * share, low, high, 100 * half / z, math.inf)
 

@@ -5,9 +5,10 @@
 one of scikit-learn's, and `scores` is what an evaluation finds.
 """
 
+from pmeans.transfer.adapting import FewTextsWarning
 from pmeans.transfer.classifier import Predictions, TransferClassifier
 from pmeans.transfer.explain import Explanation
-from pmeans.transfer.labels import AlikeLabelsWarning
+from pmeans.transfer.labels import AlikeLabelsWarning, FewRowsWarning
 from pmeans.transfer.scores import ClassScore, Evaluation, UnknownWordsWarning, WordCount
 from pmeans.transfer.storage import Chosen
 
@@ -17,6 +18,8 @@ __all__ = [
     "ClassScore",
     "Evaluation",
     "Explanation",
+    "FewRowsWarning",
+    "FewTextsWarning",
     "Predictions",
     "TransferClassifier",
     "UnknownWordsWarning",

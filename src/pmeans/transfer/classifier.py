@@ -6,9 +6,9 @@ folded into ``weights`` and ``bias``: the decision on a row is ``row @ weights.T
 prediction needs no mapped rows: the map of a language is folded into the weights.
 
 `adapt` takes unlabelled text of a language, and gives its rows the mean and deviation that the
-training rows have: a z-norm of the kind of text at hand, on either side. It is done to the rows as
-they are encoded, after any alignment. Before it, columns of two languages need not correspond,
-and rows of deviation 1 are no longer so after it. ``docs/transfer.md`` has numbers.
+training rows have: a z-norm of the kind of text at hand, on either side (`adapting`). It is done to
+the rows as they are encoded, after any alignment. Before it, columns of two languages need not
+correspond, and rows of deviation 1 are no longer so after it. ``docs/transfer.md`` has numbers.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pmeans.errors import InputError, count
 from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
+from pmeans.transfer.adapting import shrunken, warn_of_few
 from pmeans.transfer.deciding import decisions
 from pmeans.transfer.estimator import Estimator, not_fitted
 from pmeans.transfer.explain import Explanation, explain, position
@@ -38,7 +39,7 @@ from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, WordCount, evaluation
 from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.types import Array, Floats, Progress
-from pmeans.znorm import Moments, side_by_side
+from pmeans.znorm import Moments
 
 _BLOCK = 4096
 
@@ -138,8 +139,12 @@ class TransferClassifier(Estimator):
 
     @property
     def calibrated(self) -> tuple[str, ...]:
-        """Languages, besides those of training, that probabilities are calibrated for."""
-        return tuple(self.fitted.calibrated)
+        """Languages, besides those of training, that probabilities are calibrated for.
+
+        None of them if fewer than `FEWEST_CALIBRATED` different texts were held out.
+        """
+        enough = self.chosen.held_out >= storage.FEWEST_CALIBRATED
+        return tuple(self.fitted.calibrated) if enough else ()
 
     def weights_for(self, lang: str) -> tuple[Floats, Floats]:
         """Return weights and bias for rows of a language as its encoder gives them.
@@ -178,8 +183,8 @@ class TransferClassifier(Estimator):
     def adapt(self, texts: Iterable[str | None], *, lang: str | None = None) -> Self:
         """Match the rows of a language to the training rows, by unlabelled text of their kind.
 
-        Give some hundred texts at least. Their classes should be mixed about as in training: the
-        mean of these rows is taken to be the mean of the training rows.
+        Give some hundred texts at least: few change little, with a warning. Their classes should be
+        mixed about as in training: the mean of these rows is taken to be that of the training rows.
         """
         fitted = self.fitted
         if lang is not None and not isinstance(lang, str):
@@ -194,7 +199,9 @@ class TransferClassifier(Estimator):
             raise InputError(
                 f"no known word in {count(len(given), 'text')} to adapt to: is the language right?"
             )
-        adapted = {**fitted.adapted, code: side_by_side([moments])}
+        warn_of_few(moments.count, code)
+        statistics = shrunken(moments, fitted.centre, fitted.spread)
+        adapted = {**fitted.adapted, code: statistics}
         self._fitted = dataclasses.replace(fitted, adapted=adapted)
         return self
 

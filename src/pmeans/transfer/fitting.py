@@ -9,7 +9,7 @@ import numpy as np
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, count
 from pmeans.sentence_encoder import by_language
-from pmeans.transfer.labels import Name, read_targets
+from pmeans.transfer.labels import Name, read_targets, text_groups, warn_of_few
 from pmeans.transfer.scores import WordCount
 from pmeans.transfer.selection import Examples, learn
 from pmeans.transfer.storage import Chosen, Fitted
@@ -48,11 +48,13 @@ def fit_classifier(
         raise InputError(f"no known word in {count(len(texts), 'text')}: is the language right?")
     x = x[known] if len(known) < len(x) else x
     targets = read_targets([labels[i] for i in known.tolist()])
+    groups = text_groups([texts[i] for i in known.tolist()])
+    warn_of_few(targets, groups)
     moments = Moments(encoder.dim)
     for start in range(0, len(x), _BLOCK):
         moments.add(x[start : start + _BLOCK])
     spread = moments.std.astype(np.float32)
-    rows = Examples(x, targets.y, len(targets.classes), balanced)
+    rows = Examples(x, targets.y, len(targets.classes), balanced, groups)
     rng = np.random.default_rng(seed)
     # One thread: these products are small, and on a busy machine threads that wait for each
     # other in every one of them made a fit five times as slow.
@@ -80,6 +82,7 @@ def fit_classifier(
             columns=len(trial.candidate.columns),
             measure=rows.measure,
             score=trial.score,
+            held_out=trial.held_out,
             rows=len(x),
             empty=len(texts) - len(x),
         ),

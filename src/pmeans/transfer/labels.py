@@ -16,12 +16,15 @@ import numpy as np
 
 from pmeans.errors import InputError, count
 from pmeans.sentence_encoder import check_languages, check_sentences
-from pmeans.types import Array
+from pmeans.types import Array, Ints
 
 Name = str | int | bool | float
 """Of a class."""
 
 Label = Name | Collection[str]
+
+FEW, RARE = 10, 3
+"""Different texts below which training, and a class, are warned of."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,44 @@ def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
     for i, row in enumerate(rows):
         y[i, [number[label] for label in row]] = True
     return Targets(classes, y)
+
+
+def text_groups(texts: Sequence[str]) -> Ints:
+    """Number texts, (n,), the same for those that differ in case or white space alone."""
+    numbers: dict[str, int] = {}
+    keys = (" ".join(text.casefold().split()) for text in texts)
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+
+
+class FewRowsWarning(UserWarning):
+    """A classifier, or one of its classes, was learned from next to nothing."""
+
+
+def warn_of_few(targets: Targets, groups: Ints) -> None:
+    """Warn of few texts, and of classes that have one or two."""
+    pairs = (
+        np.argwhere(targets.y)
+        if targets.multi_label
+        else np.stack([np.arange(len(groups)), targets.y], axis=1)
+    )
+    of_class = np.unique(np.stack([groups[pairs[:, 0]], pairs[:, 1]]), axis=1)[1]
+    counts = np.bincount(of_class, minlength=len(targets.classes))
+    rare = [name for name, n in zip(targets.classes, counts.tolist(), strict=True) if n < RARE]
+    n_texts = len(np.unique(groups))
+    reasons = []
+    if n_texts < FEW:
+        reasons.append(f"there are {n_texts:,} different training texts in all")
+    if rare:
+        shown = ", ".join(map(repr, rare[:8])) + (" …" if len(rare) > 8 else "")
+        reasons.append(
+            f"{len(rare):,} of {len(counts):,} classes have one or two different texts: {shown}"
+        )
+    if reasons:
+        warnings.warn(
+            f"too little to learn from: {'; '.join(reasons)}. Give some dozen texts per class.",
+            FewRowsWarning,
+            stacklevel=4,
+        )
 
 
 class AlikeLabelsWarning(UserWarning):

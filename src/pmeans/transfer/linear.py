@@ -18,6 +18,7 @@ classifier like any other.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -266,6 +267,13 @@ def temperature(decisions: Floats, y: Array) -> float:
 
     # Ridge decisions lie between 0 and 1, and want about 0.05; nothing wants these bounds.
     return float(np.exp(minimize_scalar(loss, bounds=(-6, 6), method="bounded").x))
+
+
+def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """Return centre and half the length of Wilson's interval of a share of n; 95 % by default."""
+    scale = 1 + z * z / n
+    centre = (share + z * z / (2 * n)) / scale
+    return centre, z / scale * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
 
 
 def platt(decisions: Floats, y: Array) -> tuple[Floats, Floats]:

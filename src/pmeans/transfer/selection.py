@@ -10,6 +10,7 @@
    the one before ended, until the score has fallen twice.
 
 Both look at a sample of 2,000 rows at most; penalties are relative (`linear`), so they carry over.
+Rows of one text are held out together: a text that was learned tells nothing about others.
 Rows are not scaled to length 1: that is not linear, and a decision could no longer be taken apart
 word by word.
 """
@@ -40,12 +41,16 @@ _MANY_CLASSES, _MANY_LABELS = 100, 20
 
 @dataclass(frozen=True)
 class Examples:
-    """What is learned from: rows (n, dim), and classes (n,) or labels (n, n_classes)."""
+    """What is learned from: rows (n, dim), and classes (n,) or labels (n, n_classes).
+
+    ``groups`` numbers the texts, (n,): rows of the same text have the same number.
+    """
 
     x: Floats
     y: Array
     n_classes: int
     balanced: bool
+    groups: Ints
 
     @property
     def method(self) -> Method:
@@ -62,11 +67,13 @@ class Examples:
 
     def at(self, rows: Array) -> Examples:
         """Return some rows, with the classes as they are."""
-        return Examples(self.x[rows], self.y[rows], self.n_classes, self.balanced)
+        x, y, groups = self.x[rows], self.y[rows], self.groups[rows]
+        return Examples(x, y, self.n_classes, self.balanced, groups)
 
     def with_columns(self, columns: Array, factor: Floats) -> Examples:
         """Return the same rows with fewer columns, each multiplied by a factor."""
-        return Examples(self.x[:, columns] * factor[columns], self.y, self.n_classes, self.balanced)
+        x = self.x[:, columns] * factor[columns]
+        return Examples(x, self.y, self.n_classes, self.balanced, self.groups)
 
     def fit(self, method: Method, penalty: float, start: Linear | None = None) -> Linear:
         """Fit a classifier on all of them."""
@@ -111,18 +118,26 @@ def sample(rows: Examples, rng: np.random.Generator) -> Examples:
     order = pool[np.lexsort((rng.random(len(pool)), y[pool]))]
     which = np.sort(order[np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).astype(np.int64)])
     present, numbered = np.unique(y[which], return_inverse=True)
-    return Examples(rows.x[which], numbered, len(present), rows.balanced)
+    return Examples(rows.x[which], numbered, len(present), rows.balanced, rows.groups[which])
 
 
-def folds(y: Array, rng: np.random.Generator) -> Ints:
-    """Deal rows to folds, class by class, (n,); -1 is never held out, as the one of its class."""
+def folds(y: Array, rng: np.random.Generator, groups: Ints) -> Ints:
+    """Deal rows to folds, class by class, (n,); -1 is never held out, as the one of its class.
+
+    Rows of one group go with the first of them.
+    """
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    order = rng.permutation(len(y)) if y.ndim == 2 else np.lexsort((rng.random(len(y)), y))
+    order = order[np.isin(order, first)]
+    if y.ndim == 1:
+        order = order[np.bincount(y[first])[y[order]] > 1]
     dealt = np.full(len(y), -1)
-    if y.ndim == 2:
-        dealt[rng.permutation(len(y))] = np.arange(len(y)) % FOLDS
-        return dealt
-    order = np.lexsort((rng.random(len(y)), y))
-    order = order[np.bincount(y)[y[order]] > 1]
     dealt[order] = np.arange(len(order)) % FOLDS
+    dealt = dealt[first][group]
+    for k in range(FOLDS if y.ndim == 1 else 0):
+        # A text may have rows of two classes: no fold may take all rows of one.
+        whole = np.bincount(y[dealt != k], minlength=y.max() + 1) == 0
+        dealt[np.isin(groups, groups[whole[y]])] = -1
     return dealt
 
 
@@ -185,12 +200,16 @@ def _columns(encoder: PowerMeanEncoder) -> list[tuple[tuple[float, ...] | None, 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting, its score, and the decisions on the held-out rows that it was scored by."""
+    """A setting, its score, and the decisions on the held-out rows that it was scored by.
+
+    ``held_out`` is how many different texts these have.
+    """
 
     candidate: Candidate
     penalty: float
     score: float | None = None
     decisions: Floats | None = None
+    held_out: int = 0
 
 
 def learn(
@@ -209,7 +228,7 @@ def learn(
     progress(0.2, "choosing columns and penalty")
     options = candidates(encoder, spread)
     part = sample(rows, rng)
-    fold = folds(part.y, rng)
+    fold = folds(part.y, rng, part.groups)
     held = np.flatnonzero(fold >= 0)
     best = _choose(part, fold, options, rows.method) if len(held) else Trial(options[0], 1e-3)
     progress(0.6, f"fitting on {len(rows.y):,} rows")
@@ -219,9 +238,9 @@ def learn(
     decisions = best.decisions
     if len(part.y) < len(rows.y):
         # The sample has other classes, or learned from fewer rows: hold out some of all rows.
-        fold = folds(rows.y, rng)
+        fold = folds(rows.y, rng, rows.groups)
         held = rng.permutation(np.flatnonzero(fold == 0))[: min(SAMPLE, len(fold) // 5)]
-        seen = np.setdiff1d(np.arange(len(fold)), held)
+        seen = np.flatnonzero(~np.isin(rows.groups, rows.groups[held]))
         decisions = scaled.at(seen).fit(rows.method, best.penalty, fitted).decide(scaled.x[held])
     if decisions is None:
         decisions = np.empty((0, rows.n_classes), dtype=np.float32)
@@ -280,7 +299,8 @@ def _trial(
     held = np.concatenate([rows for _, rows in splits(fold)])
     order = np.argsort(held)
     decisions = np.concatenate(found)[order]
-    return Trial(candidate, penalty, part.score(decisions, held[order]), decisions)
+    n_texts = len(np.unique(part.groups[held]))
+    return Trial(candidate, penalty, part.score(decisions, held[order]), decisions, n_texts)
 
 
 def _better(best: Trial | None, trial: Trial) -> Trial:

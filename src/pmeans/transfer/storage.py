@@ -28,7 +28,7 @@ from pmeans.files import finish_replacing, replacing_folder
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.transfer.labels import Name
-from pmeans.transfer.linear import Calibration, Linear, Method
+from pmeans.transfer.linear import Calibration, Linear, Method, wilson
 from pmeans.types import Floats
 from pmeans.znorm import Statistics, ZNorm
 
@@ -39,6 +39,9 @@ _ADAPTED = "adapted.safetensors"
 _FILES = (_NAMES, _ARRAYS, _ADAPTED, *(f"{_ENCODER}/{name}" for name in models.FILES))
 _SLOPE, _OFFSET = "slope.", "offset."
 _VERSION = 1
+
+FEWEST_CALIBRATED = 50
+"""Different texts that must have been held out for probabilities to be called calibrated."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,11 @@ class Chosen:
             its deviation over the training rows.
         columns: How many columns are kept.
         measure: What the score is.
-        score: Over the held-out rows; None where no class has two rows to hold one out.
+        score: Over the held-out rows; None where no class has two texts to hold one out. It is the
+            best of all that were tried, and so a little too high.
         rows: How many rows the classifier was trained on.
         empty: How many were left out, because they have no known word.
+        held_out: How many different texts the score is over.
     """
 
     method: Method
@@ -69,6 +74,15 @@ class Chosen:
     score: float | None
     rows: int
     empty: int
+    held_out: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where the accuracy lies with 95 % confidence (Wilson's interval); None without one."""
+        if self.score is None or self.measure != "accuracy" or not self.held_out:
+            return None
+        centre, half = wilson(self.score, self.held_out)
+        return max(0.0, centre - half), min(1.0, centre + half)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,23 @@
 """The classifier: what it learns, and what it does with a user's mistakes."""
 
+import copy
+
 import numpy as np
 import pytest
-from opinions import make_canonical, make_encoder, opinions
+from opinions import OTHER, make_canonical, make_encoder, opinions
+from scipy.stats import binomtest
 
 from pmeans import Part, Recipe, TransferClassifier
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.transfer import AlikeLabelsWarning, UnknownWordsWarning, linear, selection
+from pmeans.transfer import (
+    AlikeLabelsWarning,
+    FewRowsWarning,
+    FewTextsWarning,
+    UnknownWordsWarning,
+    linear,
+    selection,
+)
 from pmeans.transfer.selection import candidates
 
 
@@ -155,9 +165,46 @@ def test_rows_without_known_words_are_left_out_of_training(encoder):
 
 
 def test_one_row_a_class_is_enough(encoder):
-    classifier = TransferClassifier(encoder).fit(["good", "bad"], ["pos", "neg"], lang="en")
+    with pytest.warns(FewRowsWarning, match="2 different training texts in all"):
+        classifier = TransferClassifier(encoder).fit(["good", "bad"], ["pos", "neg"], lang="en")
     assert classifier.chosen.score is None
+    assert (classifier.chosen.held_out, classifier.chosen.interval) == (0, None)
     assert classifier.predict(["schlecht", "gut"], lang="de").tolist() == ["neg", "pos"]
+
+
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
+def test_a_text_that_is_repeated_tells_nothing_about_others(encoder):
+    # The labels of nine texts are drawn at random. Each text stands there six times.
+    texts = [f"the {word} {other}" for word in ("good", "bad", "sad") for other in OTHER]
+    labels = np.random.default_rng(0).permutation(np.repeat(["a", "b", "c"], 3)).tolist()
+    spelled = [each for text in texts for each in (text, text.upper(), f" {text}  ") * 2]
+    classifier = TransferClassifier(encoder).fit(spelled, np.repeat(labels, 6), lang="en")
+    assert (classifier.chosen.rows, classifier.chosen.held_out) == (54, 9)
+    assert classifier.chosen.score < 0.8
+
+
+def test_how_sure_the_score_is_depends_on_the_different_texts(fitted):
+    chosen = fitted.chosen
+    assert (chosen.rows, chosen.score) == (60, 1)
+    assert chosen.held_out == len(set(opinions(60, "en")[0])) == 18
+    low, high = chosen.interval
+    expected = binomtest(18, 18).proportion_ci(method="wilson")
+    # rel: z is written with seven digits.
+    assert (low, high) == pytest.approx((expected.low, expected.high), rel=1e-6)
+
+
+def test_only_an_accuracy_has_an_interval(encoder):
+    classifier = TransferClassifier(encoder, class_weight="balanced")
+    chosen = classifier.fit(*opinions(60, "en"), lang="en").chosen
+    assert (chosen.measure, chosen.interval) == ("macro-f1", None)
+
+
+def test_classes_of_one_or_two_texts_are_named(encoder):
+    texts, labels = opinions(60, "en")
+    extra = ["the soup", "THE  soup", "the dog", "the house"]
+    with pytest.warns(FewRowsWarning, match=r"1 of 3 classes have one or two .*: 'thing'\. Give"):
+        TransferClassifier(encoder).fit([*texts, *extra[:3]], [*labels, *["thing"] * 3], lang="en")
+    TransferClassifier(encoder).fit([*texts, *extra], [*labels, *["thing"] * 4], lang="en")
 
 
 def test_rows_may_have_several_labels_or_none(encoder):
@@ -181,7 +228,7 @@ def test_adapting_to_the_training_texts_changes_nothing(encoder):
     texts, labels = opinions(60, "en")
     classifier = TransferClassifier(encoder).fit(texts, labels, lang="en")
     before = classifier.decision_function(texts, lang="en")
-    after = classifier.adapt(texts, lang="en").decision_function(texts, lang="en")
+    after = classifier.adapt(texts * 2, lang="en").decision_function(texts, lang="en")
     # rtol, atol: the statistics go through float32 twice.
     np.testing.assert_allclose(after, before, rtol=1e-3, atol=1e-3)
 
@@ -195,9 +242,11 @@ def test_adapting_repairs_a_shift_of_one_language(encoder):
     broken = PowerMeanEncoder(encoder.recipe, encoder.spaces, znorm)
     classifier = TransferClassifier(broken).fit(*opinions(60, "en"), lang="en")
     assert classifier.evaluate(texts, labels, lang="de").accuracy < 0.8
-    assert classifier.adapt(texts, lang="de").evaluate(texts, labels, lang="de").accuracy == 1
+    classifier.adapt(texts * 20, lang="de")
+    assert classifier.evaluate(texts, labels, lang="de").accuracy == 1
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewTextsWarning")
 def test_adapting_one_language_leaves_the_others_as_they_are(encoder):
     texts = opinions(20, "en")[0]
     classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
@@ -209,11 +258,44 @@ def test_adapting_one_language_leaves_the_others_as_they_are(encoder):
     np.testing.assert_allclose(mixed[0], before[0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewTextsWarning")
+@pytest.mark.parametrize("given", [["die gut hund"], ["die gut hund", "die toll suppe"]])
+def test_adapting_to_few_texts_does_no_harm(encoder, given):
+    texts, labels = opinions(60, "de", seed=2)
+    classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
+    before = classifier.decision_function(texts, lang="de")
+    assert classifier.adapt(given, lang="de").evaluate(texts, labels, lang="de").accuracy == 1
+    # rtol: one or two texts of a hundred and two move a decision by some per cent.
+    np.testing.assert_allclose(
+        classifier.decision_function(texts, lang="de"), before, rtol=0.15, atol=0.15
+    )
+
+
+def test_adapting_to_few_texts_is_warned_of(fitted):
+    with pytest.warns(FewTextsWarning, match=r"'de' is adapted to 2 texts.*Give 100 or more"):
+        copy.copy(fitted).adapt(["die gut hund", "die toll suppe", "xyzzy"], lang="de")
+    with pytest.warns(FewTextsWarning, match="to 1 text with"):
+        copy.copy(fitted).adapt(["die gut hund"], lang="de")
+
+
+def test_a_thousand_texts_count_ten_times_what_the_training_rows_do(fitted, encoder):
+    texts = opinions(1000, "de", seed=3)[0]
+    rows = encoder.encode(texts, lang="de").astype(np.float64)
+    got = copy.copy(fitted).adapt(texts, lang="de").fitted.adapted["de"]
+    centre, spread = fitted.fitted.centre, fitted.fitted.spread
+    mean = (1000 * rows.mean(axis=0) + 100 * centre) / 1100
+    variance = (1000 * rows.var(axis=0) + 100 * spread.astype(np.float64) ** 2) / 1100
+    # rtol, atol: what is stored is float32.
+    np.testing.assert_allclose(got.mean, mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(got.std, np.sqrt(variance), rtol=1e-5, atol=1e-6)
+
+
 def test_adapting_needs_a_known_word(fitted):
     with pytest.raises(InputError, match="no known word in 2 texts to adapt to"):
         fitted.adapt(["xyzzy", ""], lang="de")
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewTextsWarning")
 def test_the_weights_of_an_adapted_language_are_for_its_rows(encoder):
     texts, _ = opinions(20, "de")
     classifier = TransferClassifier(encoder).fit(*opinions(60, "en"), lang="en")
@@ -288,6 +370,7 @@ def test_options_are_checked_before_anything_is_encoded(encoder, options):
         TransferClassifier(**{"encoder": encoder} | options).fit(["xyzzy"], ["pos"], lang="en")
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_several_labels_a_row_have_no_threshold(encoder):
     classifier = TransferClassifier(encoder).fit(
         ["good", "bad", "dog"], [["a"], ["b"], []], lang="en"
@@ -297,6 +380,7 @@ def test_several_labels_a_row_have_no_threshold(encoder):
         classifier.predict(["good"], lang="en")
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewTextsWarning")
 @pytest.mark.parametrize("make", [make_encoder, make_canonical])
 def test_words_and_constant_add_up_to_the_decision_of_an_adapted_language(make):
     classifier = TransferClassifier(make()).fit(*opinions(60, "en"), lang="en")
@@ -332,6 +416,7 @@ def test_without_a_known_word_the_shares_of_training_are_explained(encoder):
     assert found.verdict().endswith("(no known word, constant +0.405)")
 
 
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_labels_that_differ_in_case_or_blanks_alone_are_pointed_out(encoder):
     texts, labels = opinions(60, "en")
     labels[0] = " NEG "

@@ -116,8 +116,8 @@ def test_calibration_never_turns_a_label_round():
     assert calibration(decisions, decisions < 0).slope == [0]
 
 
-def dealt(y, **options):
-    return selection.folds(np.array(y), np.random.default_rng(0), **options)
+def dealt(y):
+    return selection.folds(np.array(y), np.random.default_rng(0), np.arange(len(y)))
 
 
 def test_the_only_row_of_a_class_is_never_held_out():
@@ -127,16 +127,51 @@ def test_the_only_row_of_a_class_is_never_held_out():
     assert np.bincount(fold[:6]).tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("labels", ["classes", "several"])
+def test_rows_of_one_text_are_never_on_both_sides_of_a_fold(labels):
+    rng = np.random.default_rng(1)
+    groups = rng.integers(40, size=200)
+    y = rng.integers(3, size=200) if labels == "classes" else rng.random((200, 3)) < 0.4
+    fold = selection.folds(y, np.random.default_rng(0), groups)
+    for group in range(40):
+        assert len(set(fold[groups == group])) <= 1
+    assert set(fold.tolist()) == {0, 1, 2}
+
+
+def test_a_class_is_never_held_out_as_a_whole():
+    # Class 1 has two texts, which class 0 has too, class 2 has one text five times.
+    y = np.array([0] * 12 + [1, 1] + [2] * 5)
+    groups = np.array([*range(12), 3, 7, *[20] * 5])
+    for seed in range(20):
+        fold = selection.folds(y, np.random.default_rng(seed), groups)
+        assert (fold[y == 2] == -1).all()
+        for k in range(3):
+            assert set(y[fold != k].tolist()) == {0, 1, 2}
+
+
+def test_folds_without_repeated_texts_are_dealt_class_by_class():
+    y = np.array([0] * 6 + [1] * 2 + [2])
+    several = np.eye(3, dtype=bool)[y]
+    for each in (y, several):
+        alone = selection.folds(each, np.random.default_rng(5), np.arange(9))
+        order = np.lexsort((np.random.default_rng(5).random(9), y))[:8]
+        expected = np.full(9, -1)
+        expected[order] = np.arange(8) % 3
+        if each is several:
+            expected[np.random.default_rng(5).permutation(9)] = np.arange(9) % 3
+        assert alone.tolist() == expected.tolist()
+
+
 def test_a_sample_has_all_classes_by_their_shares():
     y = np.repeat([0, 1], [9000, 1000])
-    got = selection.sample(selection.Examples(np.zeros((10000, 1), np.float32), y, 2, False),
-                      np.random.default_rng(0))  # fmt: skip
+    rows = selection.Examples(np.zeros((10000, 1), np.float32), y, 2, False, np.arange(10000))
+    got = selection.sample(rows, np.random.default_rng(0))
     assert np.bincount(got.y).tolist() == [1800, 200]
 
 
 def test_a_sample_of_thousands_of_classes_has_all_rows_of_some():
     y = np.repeat(np.arange(1000), 5)
-    got = selection.sample(selection.Examples(np.zeros((5000, 1), np.float32), y, 1000, False),
-                      np.random.default_rng(0))  # fmt: skip
+    rows = selection.Examples(np.zeros((5000, 1), np.float32), y, 1000, False, np.arange(5000))
+    got = selection.sample(rows, np.random.default_rng(0))
     assert got.n_classes == 400
     assert set(np.bincount(got.y).tolist()) == {5}

@@ -15,13 +15,13 @@ from pmeans.tensors import map_tensors, write_tensors
 @pytest.fixture
 def folder(encoder, tmp_path):
     classifier = TransferClassifier(encoder, unsure=0.6, seed=3)
-    classifier.fit(*opinions(60, "en"), lang="en").adapt(opinions(30, "de")[0], lang="de")
+    classifier.fit(*opinions(60, "en"), lang="en").adapt(opinions(100, "de")[0], lang="de")
     classifier.save(tmp_path / "classifier")
     return tmp_path / "classifier"
 
 
 def test_a_saved_classifier_comes_back_the_same(encoder, tmp_path):
-    texts, _ = opinions(20, "de", seed=1)
+    texts, _ = opinions(100, "de", seed=1)
     classifier = TransferClassifier(encoder, class_weight="balanced", unsure=0.6, seed=3)
     classifier.fit(*opinions(60, "en"), lang="en").adapt(texts, lang="de")
     classifier.save(tmp_path / "it")

@@ -1,0 +1,54 @@
+"""Mean and deviation of a language's rows, from few or many unlabelled texts.
+
+Two texts say little about the mean of a kind of text, and next to nothing about its deviation. So
+the statistics of the texts are mixed with those of the training rows, as if there were `WEIGHT`
+more texts like these: ten texts change little, a thousand nearly all. ``results/adapting`` has the
+experiment that the weight is from.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from pmeans.types import Floats
+from pmeans.znorm import Moments, Statistics
+
+WEIGHT = 100
+"""So many texts that the training rows count for."""
+
+FEW = 100
+"""Texts below which adapting is warned of."""
+
+
+class FewTextsWarning(UserWarning):
+    """A language was adapted to few texts, which say little about its kind of text."""
+
+
+def warn_of_few(n: int, lang: str) -> None:
+    """Warn if a language is adapted to few texts."""
+    if n < FEW:
+        warnings.warn(
+            f"{lang!r} is adapted to {n:,} text{'' if n == 1 else 's'} with a known word, which "
+            f"changes little. Give {FEW:,} or more of the kind to be classified.",
+            FewTextsWarning,
+            stacklevel=3,
+        )
+
+
+def shrunken(
+    moments: Moments, centre: Floats, spread: Floats, weight: float = WEIGHT
+) -> Statistics:
+    """Return statistics of rows, drawn towards those of the training rows.
+
+    Args:
+        moments: Of the rows of the texts.
+        centre: Mean of the training rows, (dim,).
+        spread: Standard deviation of their columns, (dim,).
+        weight: How many texts the training rows count for.
+    """
+    share = moments.count / (moments.count + weight)
+    mean = share * moments.mean + (1 - share) * centre
+    variance = share * np.square(moments.std) + (1 - share) * np.square(spread, dtype=np.float64)
+    return Statistics(mean.astype(np.float32), np.sqrt(variance).astype(np.float32), moments.count)
