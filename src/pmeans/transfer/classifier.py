@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError
+from pmeans.errors import InputError, check_seed
 from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
@@ -340,6 +340,7 @@ class TransferClassifier(Estimator):
         return loaded
 
     def _check_options(self, multi_label: bool = False) -> None:
+        check_seed(self.seed)
         if self.class_weight not in (None, "balanced"):
             raise InputError(f"class_weight is 'balanced' or None, not {self.class_weight!r}.")
         if self.lang is not None and not isinstance(self.lang, str):
