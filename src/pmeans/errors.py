@@ -77,7 +77,10 @@ def shown(value: object, length: int = 60) -> str:
     if isinstance(value, str | bytes) and len(value) > length:
         written = repr(value[:length])
         return f"{written[:-1]}…{written[-1]}"
-    written = repr(value)
+    try:
+        written = repr(value)
+    except ValueError:  # Python does not spell out whole numbers of thousands of digits
+        return "a number with too many digits to show"
     return written if len(written) <= length + 2 else f"{written[:length]}…"
 
 

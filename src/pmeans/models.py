@@ -33,7 +33,7 @@ from pmeans.align import Alignment
 from pmeans.baselines import folder as baselines
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean
+from pmeans.errors import ConfigError, FormatError, InputError, StorageError, did_you_mean, shown
 from pmeans.files import CHECKSUMS, altered, replacing_folder, sizes, write_checksums
 from pmeans.identifier import Identifier
 from pmeans.recipe import Part, Recipe
@@ -112,9 +112,9 @@ def load(path_or_name: str | Path | None = None) -> AnyEncoder:
         return _load_pack(packed[name])
     offers = {offer.name: offer for offer in packs.catalogue()}
     if name in offers:
-        raise StorageError(f"the model {name!r} is not installed: {offers[name].how}.")
+        raise StorageError(f"the model {shown(name)} is not installed: {offers[name].how}.")
     raise StorageError(
-        f"no encoder {name!r}: it is no folder, no recipe (.toml), none of the {len(folders)} "
+        f"no encoder {shown(name)}: it is no folder, no recipe (.toml), none of the {len(folders)} "
         f"encoders and {len(spaces)} spaces in {library.home().parent}, and none of the "
         f"{len(packed)} installed packs."
         f"{did_you_mean(name, ['default', *folders, *spaces, *packed, *offers])}"
@@ -129,7 +129,7 @@ def opened(encoder: SentenceEncoder | str | Path) -> SentenceEncoder:
         return load(encoder)
     raise InputError(
         f"expected an encoder, or the name or folder of one, got {type(encoder).__name__}: "
-        f"{encoder!r:.40}."
+        f"{shown(encoder, 40)}."
     )
 
 

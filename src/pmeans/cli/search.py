@@ -53,7 +53,7 @@ def search(
     """
     from pmeans import models, search
     from pmeans.apply.labelled import checked_language
-    from pmeans.errors import InputError
+    from pmeans.errors import InputError, shown
     from pmeans.rows import open_source, texts_of, valid_text
 
     if (query is None) == (queries is None):
@@ -93,7 +93,7 @@ def search(
             print("\t".join(cells if query is not None else [str(number), *cells]))
     if unknown and query is not None:
         raise InputError(
-            f"nothing found: the model knows no word of {query!r}, or none of all rows."
+            f"nothing found: the model knows no word of {shown(query)}, or none of all rows."
         )
     if unknown:
         say(f"warning: {unknown:,} queries found nothing: the model knows none of their words.")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmeans import config
-from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError, shown
 from pmeans.files import locked, replacing
 from pmeans.rows.fields import Place
 
@@ -113,7 +113,7 @@ class Partial:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FormatError(f"{str(self._journal)!r} is damaged ({error}): {anew}.") from error
         changed = [
-            f"{key} was {begun.get(key)!r}, is {self._identity.get(key)!r}"
+            f"{key} was {shown(begun.get(key))}, is {shown(self._identity.get(key))}"
             for key in {**begun, **self._identity}
             if begun.get(key) != self._identity.get(key)
         ]

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, check_seed
+from pmeans.errors import InputError, check_seed, shown
 from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
@@ -292,7 +292,7 @@ class TransferClassifier(Estimator):
             if label is None:
                 raise InputError(
                     "this classifier gives any number of labels: say which one to explain, among "
-                    f"{', '.join(map(repr, classes[:8]))}{' …' if len(classes) > 8 else ''}."
+                    f"{', '.join(map(shown, classes[:8]))}{' …' if len(classes) > 8 else ''}."
                 )
             k = position(label, classes)
             weights, bias = (np.stack([of[k], np.zeros_like(of[k])]) for of in (weights, bias))
@@ -342,7 +342,7 @@ class TransferClassifier(Estimator):
     def _check_options(self, multi_label: bool = False) -> None:
         check_seed(self.seed)
         if self.class_weight not in (None, "balanced"):
-            raise InputError(f"class_weight is 'balanced' or None, not {self.class_weight!r}.")
+            raise InputError(f"class_weight is 'balanced' or None, not {shown(self.class_weight)}.")
         if self.lang is not None and not isinstance(self.lang, str):
             raise InputError("lang of the classifier is one code; give fit one for each text.")
         if self.unsure is None:
@@ -350,7 +350,9 @@ class TransferClassifier(Estimator):
         if multi_label:
             raise InputError("unsure is for one label a row: leave it out.")
         if not isinstance(self.unsure, float | int) or not 0 < self.unsure <= 1:
-            raise InputError(f"unsure is a probability above 0 and up to 1, not {self.unsure!r}.")
+            raise InputError(
+                f"unsure is a probability above 0 and up to 1, not {shown(self.unsure)}."
+            )
 
     def _named_or_own(self, lang: Any) -> Any:
         return self.lang if lang is None else lang

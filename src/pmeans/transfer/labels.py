@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, shown
 from pmeans.sentence_encoder import check_languages, check_sentences
 from pmeans.types import Array
 
@@ -48,7 +48,7 @@ def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
     rows = [label if isinstance(label, tuple) else (label,) for label in given]
     classes = tuple(sorted({label for row in rows for label in row}))
     if len(classes) < 2 and not (multi_label and classes and not all(rows)):
-        found = f"only one class, {classes[0]!r}" if classes else "no label at all"
+        found = f"only one class, {shown(classes[0])}" if classes else "no label at all"
         raise InputError(
             f"{len(given):,} training rows have {found}: a classifier needs at least two. Is this "
             "the right column?"
@@ -73,8 +73,8 @@ def _warn_alike(classes: Sequence[str]) -> None:
         other = seen.setdefault(" ".join(name.casefold().split()), name)
         if other != name:
             warnings.warn(
-                f"the labels {other!r} and {name!r} are two classes, although they differ in upper "
-                "case or white space alone. Was one of them meant?",
+                f"the labels {shown(other)} and {shown(name)} are two classes, although they "
+                "differ in upper case or white space alone. Was one of them meant?",
                 AlikeLabelsWarning,
                 stacklevel=4,
             )
@@ -100,8 +100,8 @@ def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | lis
     for i, label in enumerate(given):
         if _kind(label, i) is not kind:
             raise InputError(
-                f"row {i} has the label {label!r}, row 0 has {given[0]!r}: give every row one "
-                "str, or int, or bool, or every row a list of str."
+                f"row {i} has the label {shown(label)}, row 0 has {shown(given[0])}: give every "
+                "row one str, or int, or bool, or every row a list of str."
             )
     if kind is tuple:
         return [tuple(sorted(set(label))) for label in given]
@@ -117,8 +117,8 @@ def _kind(label: object, row: int) -> type:
         return float
     if not isinstance(label, Collection) or not all(isinstance(each, str) for each in label):
         raise InputError(
-            f"Unknown label type: row {row} has {label!r}, which is no str, int or bool, no whole "
-            "number, and no collection of str."
+            f"Unknown label type: row {row} has {shown(label)}, which is no str, int or bool, no "
+            "whole number, and no collection of str."
         )
     return tuple
 
@@ -138,7 +138,7 @@ def read_texts(texts: Iterable[object]) -> list[str]:
         elif text is None or type(text).__name__ == "NAType" or _is_nan(text):  # pandas has both
             found.append("")
         else:
-            raise InputError(f"text {i} is {type(text).__name__}, not a str: {text!r:.40}.")
+            raise InputError(f"text {i} is {type(text).__name__}, not a str: {shown(text, 40)}.")
     return found
 
 

@@ -23,7 +23,7 @@ from typing import Literal
 
 from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, FormatError, StorageError
+from pmeans.errors import ConfigError, FormatError, StorageError, shown
 from pmeans.files import replacing_folder
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
@@ -165,7 +165,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         raise FormatError(f"{path}: version {names.version}; this pmeans reads {_VERSION}.")
     kinds = set(map(type, names.classes))
     if len(set(names.classes)) < len(names.classes) or len(kinds) != 1:
-        raise FormatError(f"{path}: damaged: its classes are {list(names.classes)!r:.60}.")
+        raise FormatError(f"{path}: damaged: its classes are {shown(list(names.classes), 60)}.")
     encoder = models.power_means(models.load(folder / _ENCODER), "a classifier")
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim
