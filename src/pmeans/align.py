@@ -30,7 +30,7 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
-from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.errors import FormatError, InputError, LanguageError, shown
 from pmeans.languages import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import Precision, are_numbers, decoded, map_tensors, quantised, write_tensors
@@ -269,5 +269,5 @@ def _lead_from(dim: int, factors: tuple[Array, ...]) -> bool:
 def _sides(pairs: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2:
-            raise InputError(f"expected pairs of two sentences, got {pair!r}.")
+            raise InputError(f"expected pairs of two sentences, got {shown(pair)}.")
     return [first for first, _ in pairs], [second for _, second in pairs]

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pmeans.errors import ConfigError, did_you_mean
+from pmeans.errors import ConfigError, did_you_mean, shown
 from pmeans.files import reading
 
 T = TypeVar("T")
@@ -46,13 +46,13 @@ def build(cls: type[T], mapping: object, where: str) -> T:
         where: Names the mapping in messages, such as ``"recipe.toml"``.
     """
     if not isinstance(mapping, Mapping):
-        raise ConfigError(f"{where}: expected a table, got {_shown(mapping)}.")
+        raise ConfigError(f"{where}: expected a table, got {shown(mapping)}.")
     hints = typing.get_type_hints(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for key in mapping:
         if key not in fields:
             raise ConfigError(
-                f"{where}: unknown key {key!r}.{did_you_mean(str(key), fields)} "
+                f"{where}: unknown key {shown(key)}.{did_you_mean(str(key), fields)} "
                 f"Known keys: {', '.join(fields)}."
             )
     for name, field in fields.items():
@@ -60,7 +60,7 @@ def build(cls: type[T], mapping: object, where: str) -> T:
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         )
         if required and name not in mapping:
-            raise ConfigError(f"{where}: the key {name!r} is missing.")
+            raise ConfigError(f"{where}: the key {shown(name)} is missing.")
     values = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in mapping.items()}
     return cls(**values)
 
@@ -69,13 +69,13 @@ def _convert(hint: Any, value: object, where: str) -> Any:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise ConfigError(f"{where}: expected a list, got {_shown(value)}.")
+            raise ConfigError(f"{where}: expected a list, got {shown(value)}.")
         return tuple(_convert(args[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if origin is typing.Literal:
         if value not in args:
             near = did_you_mean(value, map(str, args)) if isinstance(value, str) else ""
             choices = ", ".join(map(repr, args))
-            raise ConfigError(f"{where}: {_shown(value)} is not one of {choices}.{near}")
+            raise ConfigError(f"{where}: {shown(value)} is not one of {choices}.{near}")
         return value
     if origin in (types.UnionType, typing.Union):
         if value is None and type(None) in args:
@@ -90,19 +90,11 @@ def _convert(hint: Any, value: object, where: str) -> Any:
     # A whole number is a number; True is not, although Python thinks so.
     accepted = (int, float) if hint is float else hint
     if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
-        raise ConfigError(f"{where}: expected {_NAMES.get(hint, hint)}, got {_shown(value)}.")
+        raise ConfigError(f"{where}: expected {_NAMES.get(hint, hint)}, got {shown(value)}.")
     try:
         return float(value) if hint is float else value
     except OverflowError:
-        raise ConfigError(f"{where}: {_shown(value)} is too large for a number.") from None
+        raise ConfigError(f"{where}: {shown(value)} is too large for a number.") from None
 
 
 _NAMES = {str: "a string", float: "a number", int: "a whole number", bool: "true or false"}
-
-
-def _shown(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # Python does not spell out whole numbers of thousands of digits
-        return "a number with too many digits to show"
-    return text if len(text) <= 60 else text[:57] + "..."

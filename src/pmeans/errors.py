@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import operator
 from collections.abc import Iterable, Iterator
+from typing import SupportsIndex
 
 _LONGEST_NAME = 200
 
@@ -79,8 +81,18 @@ def shown(value: object, length: int = 60) -> str:
     if isinstance(value, str | bytes) and len(value) > length:
         written = repr(value[:length])
         return f"{written[:-1]}…{written[-1]}"
-    written = repr(value)
+    try:
+        written = repr(value)
+    except ValueError:  # Python does not spell out whole numbers of thousands of digits
+        return "a number with too many digits to show"
     return written if len(written) <= length + 2 else f"{written[:length]}…"
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what is no seed: it is a whole number from 0 to 2^62, for every generator alike."""
+    number = operator.index(seed) if isinstance(seed, SupportsIndex) else -1
+    if isinstance(seed, bool) or not 0 <= number < 2**62:
+        raise InputError(f"the seed must be a whole number from 0 to 2^62, not {shown(seed)}.")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

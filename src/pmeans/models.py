@@ -33,7 +33,15 @@ from pmeans.align import Alignment
 from pmeans.baselines import folder as baselines
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, FormatError, InputError, StorageError, count, did_you_mean
+from pmeans.errors import (
+    ConfigError,
+    FormatError,
+    InputError,
+    StorageError,
+    count,
+    did_you_mean,
+    shown,
+)
 from pmeans.files import (
     CHECKSUMS,
     altered,
@@ -125,9 +133,9 @@ def load(path_or_name: str | Path | None = None) -> AnyEncoder:
         return _load_pack(packed[name])
     offers = {offer.name: offer for offer in packs.catalogue()}
     if name in offers:
-        raise StorageError(f"the model {name!r} is not installed: {offers[name].how}.")
+        raise StorageError(f"the model {shown(name)} is not installed: {offers[name].how}.")
     raise StorageError(
-        f"no encoder {name!r}: it is not a folder, not a recipe (.toml), none of the "
+        f"no encoder {shown(name)}: it is not a folder, not a recipe (.toml), none of the "
         f"{len(folders)} encoders and {len(spaces)} spaces in {library.home().parent}, and none "
         f"of the {len(packed)} installed packs."
         f"{did_you_mean(name, ['default', *folders, *spaces, *packed, *offers])}"
@@ -142,7 +150,7 @@ def opened(encoder: SentenceEncoder | str | Path) -> SentenceEncoder:
         return load(encoder)
     raise InputError(
         f"expected an encoder, or the name or folder of one, got {type(encoder).__name__}: "
-        f"{encoder!r:.40}."
+        f"{shown(encoder, 40)}."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, shown
 from pmeans.files import optional
 from pmeans.tensors import quantised
 from pmeans.types import Array, Floats
@@ -34,7 +34,7 @@ def quantise_rows(rows: Floats, precision: RowType) -> Array:
         return bits if precision == "ubinary" else (bits.astype(np.int16) - 128).astype(np.int8)
     if precision not in get_args(RowType):
         raise InputError(
-            f"precision {precision!r} is not one of {', '.join(map(repr, get_args(RowType)))}."
+            f"precision {shown(precision)} is not one of {', '.join(map(repr, get_args(RowType)))}."
         )
     codes, _ = quantised(rows, None, "int8", lambda row: f"row {row}.")
     return codes if precision == "int8" else (codes.astype(np.int16) + 128).astype(np.uint8)

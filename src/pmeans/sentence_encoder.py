@@ -145,10 +145,10 @@ class SentenceEncoder(abc.ABC):
             raise InputError("encode needs sentences: a str or an iterable of str.")
         if output_value != "sentence_embedding":
             raise InputError(
-                f"output_value {output_value!r} is not supported, only 'sentence_embedding'."
+                f"output_value {shown(output_value)} is not supported, only 'sentence_embedding'."
             )
         if prompt_name is not None:
-            raise InputError(f"no prompt named {prompt_name!r}: this encoder has no prompts.")
+            raise InputError(f"no prompt named {shown(prompt_name)}: this encoder has no prompts.")
         if pool is not None:
             raise InputError("pool is not supported: encode uses threads, see n_threads.")
         if truncate_dim is not None and not 1 <= truncate_dim <= self.dim:
@@ -157,7 +157,9 @@ class SentenceEncoder(abc.ABC):
         texts: Iterable[str] = [given] if isinstance(given, str) else given
         check_sentences(texts)
         if prompt is not None and not isinstance(prompt, str):
-            raise InputError(f"prompt must be a str, not {type(prompt).__name__}: {prompt!r:.40}.")
+            raise InputError(
+                f"prompt must be a str, not {type(prompt).__name__}: {shown(prompt, 40)}."
+            )
         if prompt:
             texts = [prompt + text for text in kernels.checked_strings(texts)]
         encode = self._told if show_progress_bar else self.encode_rows
@@ -345,7 +347,7 @@ def check_sentences(sentences: object) -> None:
     if not isinstance(sentences, Iterable):
         raise InputError(
             f"expected a str or an iterable of str, got {type(sentences).__name__}: "
-            f"{sentences!r:.40}."
+            f"{shown(sentences, 40)}."
         )
 
 

@@ -1,5 +1,6 @@
 """What every trainer keeps to, whatever it trains."""
 
+import dataclasses
 import functools
 import os
 import subprocess
@@ -13,7 +14,7 @@ from trainer_cases import CASES
 
 import pmeans
 from pmeans import training
-from pmeans.errors import PmeansError, StorageError
+from pmeans.errors import InputError, PmeansError, StorageError
 from pmeans.training import KINDS
 
 
@@ -62,6 +63,16 @@ def killed(folder, case, at):
     with pytest.raises(Killed):
         trained(folder, case, checkpoint, kill_at=at)
     return checkpoint
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_no_seed_is_refused(folder, case):
+    trainer = training.from_toml(folder / f"{case}.toml")
+    if not hasattr(trainer, "seed"):
+        pytest.skip("draws nothing")
+    for seed in (-1, 10**30, 1.5, "1", None):
+        with pytest.raises(InputError, match="seed must be a whole number"):
+            dataclasses.replace(trainer, seed=seed)
 
 
 @pytest.fixture(scope="module")

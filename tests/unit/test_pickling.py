@@ -24,6 +24,8 @@ from pmeans.spaces.space import Subwords
 from pmeans.spaces.store import open_space, save_space
 from pmeans.transfer import TransferClassifier
 
+pytestmark = pytest.mark.filterwarnings("ignore::pmeans.transfer.labels.FewRowsWarning")
+
 TEXTS = ["the cat sat", "die katze", "a dog", "the cats"]
 WORDS = {"en": ["the", "cat", "sat", "dog", "the cat"], "de": ["die", "katze"]}
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.errors import ConfigError, FormatError
+from pmeans.errors import ConfigError, FormatError, check_seed
 from pmeans.identifier import Identifier
 from pmeans.rows import read_lines
 from pmeans.training.corpus import PairFile, Portion
@@ -49,6 +49,7 @@ class LanguageTexts(FromFiles):
 
     def fit(self, seed: int = 0) -> Identifier:
         """Fit an identifier of all languages that have words."""
+        check_seed(seed)
         rng = np.random.default_rng(seed)
         words = _read_words(self.words)
         portions = [(file, file.read()) for file in self.texts]

@@ -57,7 +57,7 @@ def search(
     """
     from pmeans import models, search
     from pmeans.apply.labelled import checked_language
-    from pmeans.errors import InputError
+    from pmeans.errors import InputError, shown
     from pmeans.rows import open_source, texts_of, valid_text
 
     if (query is None) == (queries is None):
@@ -94,7 +94,7 @@ def search(
             print("\t".join(cells if query is not None else [str(number), *cells]))
     if unknown and query is not None:
         raise InputError(
-            f"nothing found: the model knows no word of {query!r}, or none of all rows."
+            f"nothing found: the model knows no word of {shown(query)}, or none of all rows."
         )
     if unknown:
         which = count(unknown, "query", "queries")

@@ -15,7 +15,7 @@ import numpy as np
 from pmeans import kernels
 from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError
+from pmeans.errors import InputError, check_seed
 from pmeans.evaluation import cells
 from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
 from pmeans.types import Floats
@@ -35,6 +35,7 @@ class RandomProjection(SentenceEncoder):
         """Draw the matrix; the same seed and sizes give the same one everywhere."""
         if dim < 1:
             raise InputError(f"cannot project to {dim} columns: at least 1 is needed.")
+        check_seed(seed)
         self.encoder = encoder
         self.dim = dim
         self.seed = seed

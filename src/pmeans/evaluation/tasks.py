@@ -35,7 +35,7 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.config import build, read_toml
-from pmeans.errors import ConfigError, InputError, LanguageError, did_you_mean
+from pmeans.errors import ConfigError, InputError, LanguageError, did_you_mean, shown
 from pmeans.evaluation import protocols
 from pmeans.evaluation.dataset import Dataset, Examples, TaskPart
 from pmeans.evaluation.layouts import cls, paper_tasks, table, unclassed
@@ -160,7 +160,7 @@ def _classes(task: Task, parts: Parts) -> tuple[str, ...]:
     classes = tuple(sorted({row.label for row in training}))
     if len(classes) < 2:
         raise InputError(
-            f"task {task.name}: all training rows have the label {classes[0]!r} "
+            f"task {task.name}: all training rows have the label {shown(classes[0])} "
             f"({training[0].where}). A classifier needs two classes or more."
         )
     return classes
@@ -170,7 +170,7 @@ def _numbered(task: Task, numbers: Mapping[str, int], rows: Sequence[Labelled]) 
     for row in rows:
         if row.label not in numbers:
             raise InputError(
-                f"{row.where}: the label {row.label!r} is none of the training rows' in task "
+                f"{row.where}: the label {shown(row.label)} is none of the training rows' in task "
                 f"{task.name}: {', '.join(numbers)}.{did_you_mean(row.label, numbers)}"
             )
     labels = np.array([numbers[row.label] for row in rows], dtype=np.int64)
@@ -207,5 +207,5 @@ def _check_parallel(task: Task, found: Mapping[str, Parts]) -> None:
                 if one.label != other.label:
                     raise InputError(
                         f"task {task.name} is parallel, but {one.where} has the label "
-                        f"{one.label!r} and {other.where} has {other.label!r}."
+                        f"{shown(one.label)} and {other.where} has {shown(other.label)}."
                     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, shown
 from pmeans.files import optional
 from pmeans.spaces.export import underscored
 from pmeans.spaces.readers.entries import STRICT, Entries, Tally, make_space, usable
@@ -38,7 +38,7 @@ def from_keyed_vectors(vectors: KeyedVectors, name: str, *, lang: str = "en") ->
         raise InputError(f"expected KeyedVectors, got {type(vectors).__name__}{hint}.")
     for key in keys:
         if not isinstance(key, str):
-            raise InputError(f"expected words as keys of KeyedVectors, got {key!r:.40}.")
+            raise InputError(f"expected words as keys of KeyedVectors, got {shown(key, 40)}.")
     words = [word.encode("utf-8", "surrogatepass") for word in keys]
     matrix = np.ascontiguousarray(vectors.vectors, dtype=_dtype(vectors.vectors))
     tally = Tally(name, STRICT, "word")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError, SlowKernelsWarning
+from pmeans.errors import InputError, SlowKernelsWarning, shown
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.letters import TILE, GramWeights
 from pmeans.kernels.machine import available_threads, empty_rows
@@ -359,7 +359,9 @@ def checked_strings(sentences: Iterable[str], first: int = 0) -> list[str]:
     if set(map(type, texts)) - {str}:
         for i, text in enumerate(texts, first):
             if not isinstance(text, str):
-                raise InputError(f"sentence {i} is {type(text).__name__}, not str: {text!r:.60}.")
+                raise InputError(
+                    f"sentence {i} is {type(text).__name__}, not str: {shown(text, 60)}."
+                )
     return texts
 
 
@@ -369,7 +371,7 @@ def _threads(n_threads: int | None, n_rows: int = FEW + 1) -> int:
     whole = isinstance(n_threads, int | np.integer) and not isinstance(n_threads, bool)
     if whole and n_threads > 0:
         return int(n_threads)
-    raise InputError(f"n_threads must be a whole number, at least 1, not {n_threads!r:.40}.")
+    raise InputError(f"n_threads must be a whole number, at least 1, not {shown(n_threads, 40)}.")
 
 
 def _checked_map(matrix: Floats | CodedMatrix) -> Floats | CodedMatrix:

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, shown
 from pmeans.types import Array, Floats, Ids
 
 Measure = Literal["accuracy", "macro-f1"]
@@ -108,7 +108,7 @@ def check_rule(rule: FitRule) -> None:
     for name in ("batch", "epochs_a_round", "max_epochs", "patience"):
         value = getattr(rule, name)
         if not isinstance(value, int) or not 1 <= value <= _LARGEST:
-            raise InputError(f"{name} must be a whole number from 1 on, not {value!r:.40}.")
+            raise InputError(f"{name} must be a whole number from 1 on, not {shown(value, 40)}.")
     if rule.loss not in ("sum", "mean"):
         raise InputError(f"loss {rule.loss!r} is neither 'sum' nor 'mean'.")
     if rule.measure not in ("accuracy", "macro-f1"):
@@ -168,11 +168,11 @@ def _wrong_numbers(group: FitGroup) -> Iterator[str]:
     for name in ("seed", "drawn"):
         value = getattr(group, name)
         if not isinstance(value, int) or not 0 <= value <= _LARGEST:
-            yield f"{name} must be a whole number from 0 to {_LARGEST}, not {value!r:.40}"
+            yield f"{name} must be a whole number from 0 to {_LARGEST}, not {shown(value, 40)}"
     for name in ("rates", "l2"):
         values = getattr(group, name)
         if not isinstance(values, tuple) or not all(isinstance(v, int | float) for v in values):
-            yield f"{name} must be a tuple of numbers, not {values!r:.60}"
+            yield f"{name} must be a tuple of numbers, not {shown(values, 60)}"
     rates, l2 = group.rates, group.l2
     if len(rates) != len(l2):
         yield f"{len(rates)} rates and {len(l2)} l2; each classifier has one of both"

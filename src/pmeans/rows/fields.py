@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pmeans.errors import FormatError, LanguageError, did_you_mean
+from pmeans.errors import FormatError, LanguageError, did_you_mean, shown
 from pmeans.languages import language_code
 
 OnError = Literal["fail", "skip"]
@@ -145,12 +145,12 @@ class Fields:
         """Return where the columns asked for stand in a header, by argument."""
         if self.whole and len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
-            raise FormatError(f"{where}: two columns are called {twice!r}: rename one.")
+            raise FormatError(f"{where}: two columns are called {shown(twice)}: rename one.")
         for argument, name in self.named.items():
             if name not in header:
                 raise FormatError(
-                    f"{where}: no column {name!r}.{did_you_mean(name, header)} The columns are "
-                    f"{', '.join(map(repr, header))}; {argument}= names another."
+                    f"{where}: no column {shown(name)}.{did_you_mean(name, header)} The columns "
+                    f"are {', '.join(map(shown, header))}; {argument}= names another."
                 )
         return {argument: header.index(name) for argument, name in self.named.items()}
 
@@ -163,13 +163,17 @@ class Fields:
         if isinstance(given, bytes):
             raise ValueError("not valid UTF-8")
         if not isinstance(given, str):
-            raise ValueError(f"the text is {type(given).__name__}, not a string: {given!r:.40}")
+            raise ValueError(
+                f"the text is {type(given).__name__}, not a string: {shown(given, 40)}"
+            )
         return given
 
     def _code(self, given: object) -> str:
         """Return the code of a language, each looked up once."""
         if not isinstance(given, str):
-            raise ValueError(f"the language is {type(given).__name__}, not a string: {given!r:.40}")
+            raise ValueError(
+                f"the language is {type(given).__name__}, not a string: {shown(given, 40)}"
+            )
         if given not in self._codes:
             try:
                 self._codes[given] = language_code(given, self.languages)

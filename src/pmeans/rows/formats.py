@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.errors import FormatError, InputError, did_you_mean, shown
 from pmeans.rows import lines as reading
 from pmeans.rows.fields import ABSENT, Block, Fields
 from pmeans.rows.lines import Chunk, Lines, strange
@@ -126,13 +126,13 @@ class JsonLines(Parser):
             raise record
         if not isinstance(record, dict):
             raise ValueError(
-                f"expected an object with the key {named['text']!r}, got {record!r:.40}"
+                f"expected an object with the key {shown(named['text'])}, got {shown(record, 40)}"
             )
         for argument, name in named.items():
             if name not in record:
-                keys = ", ".join(map(repr, list(record)[:8]))
+                keys = ", ".join(map(shown, list(record)[:8]))
                 raise ValueError(
-                    f"no key {name!r} among {keys};{did_you_mean(name, record)} "
+                    f"no key {shown(name)} among {keys};{did_you_mean(name, record)} "
                     f"{argument}= names another"
                 )
         return [record[name] for name in named.values()]

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, shown
 from pmeans.rows.code_pages import WESTERN, find_page
 from pmeans.rows.fields import Place
 from pmeans.streams import Stream, open_stream
@@ -65,7 +65,7 @@ def checked_encoding(name: str) -> str:
         "".encode(name)
     except (LookupError, TypeError, ValueError):
         raise InputError(
-            f"no encoding {name!r}: utf-8, utf-16, latin-1 and windows-1252 are common ones."
+            f"no encoding {shown(name)}: utf-8, utf-16, latin-1 and windows-1252 are common ones."
         ) from None
     return {"utf-8-sig": "utf-8", "cp1252": WESTERN}.get(found.name, found.name)
 
@@ -112,7 +112,9 @@ def strange(text: str) -> bool:
 def valid_text(text: str) -> str:
     """Return a text, or refuse it: in an argument, bytes of another encoding are surrogates."""
     if strange(text):
-        raise InputError(f"{text!r} is not valid text: give it in the encoding of the terminal.")
+        raise InputError(
+            f"{shown(text)} is not valid text: give it in the encoding of the terminal."
+        )
     return text
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmeans import config
-from pmeans.errors import FormatError, InputError, StorageError, count
+from pmeans.errors import FormatError, InputError, StorageError, count, shown
 from pmeans.files import check_regular, locked, replacing
 from pmeans.rows.fields import Place
 
@@ -136,7 +136,7 @@ class Partial:
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError(f"{str(self._journal)!r} is damaged ({error}): {anew}.") from error
         changed = [
-            f"{key} was {begun.get(key)!r}, is {self._identity.get(key)!r}"
+            f"{key} was {shown(begun.get(key))}, is {shown(self._identity.get(key))}"
             for key in {**begun, **self._identity}
             if begun.get(key) != self._identity.get(key)
         ]

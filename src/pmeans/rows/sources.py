@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError, StorageError, count
+from pmeans.errors import FormatError, InputError, StorageError, count, shown
 from pmeans.files import optional
 from pmeans.rows.code_pages import written_language
 from pmeans.rows.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
@@ -178,7 +178,9 @@ def check_strings(schema: Any, fields: Fields, where: str) -> dict[str, int]:
         coded = str(column.type).startswith("dictionary")
         kind = column.type.value_type if coded else column.type
         if str(kind) not in ("string", "large_string", "string_view"):
-            raise FormatError(f"{where}: the column {column.name!r} holds {kind}, not strings.")
+            raise FormatError(
+                f"{where}: the column {shown(column.name)} holds {kind}, not strings."
+            )
     return places
 
 

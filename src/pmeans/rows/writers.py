@@ -23,7 +23,7 @@ from typing import IO, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, shown
 from pmeans.files import replacing
 from pmeans.outputs import is_stream
 from pmeans.rows.fields import ABSENT
@@ -121,7 +121,7 @@ def vector_writer(
     ``about`` is what a Parquet file says of itself; others say nothing.
     """
     if dtype not in get_args(Precision):
-        raise InputError(f"dtype is one of {', '.join(get_args(Precision))}, not {dtype!r}.")
+        raise InputError(f"dtype is one of {', '.join(get_args(Precision))}, not {shown(dtype)}.")
     chosen = format_of(out, get_args(VectorFormat), format, ("jsonl",))
     if chosen == "jsonl":
         return _VectorLines(dim, dtype)
@@ -252,7 +252,7 @@ class _Table(Writer):
             return rows.rows()
         if unknown := set(rows.names) - set(self.names):
             raise FormatError(
-                f"a row has the column {min(unknown)!r}, which the first rows do not have: "
+                f"a row has the column {shown(min(unknown))}, which the first rows do not have: "
                 "write .jsonl, where rows may differ."
             )
         named = (dict(zip(rows.names, cells, strict=True)) for cells in rows.rows())
@@ -273,7 +273,7 @@ class _Csv(_Table):
             every = self.arranged(rows)
             bad = next(row for row in every if any(c in str(v) for v in row for c in "\t\r\n"))
             raise FormatError(
-                f"a tab or a line break in a cell cannot be written as TSV: {bad!r:.60}. "
+                f"a tab or a line break in a cell cannot be written as TSV: {shown(bad, 60)}. "
                 "Write .csv or .jsonl."
             ) from None
 

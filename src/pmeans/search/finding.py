@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError, StorageError, did_you_mean, naming
+from pmeans.errors import FormatError, InputError, StorageError, did_you_mean, naming, shown
 from pmeans.files import check_regular, reading
 from pmeans.identifier import Doubts
 from pmeans.identity import ModelIdentity, model_of
@@ -216,7 +216,7 @@ class ParquetVectors:
             if VECTORS not in self.columns:
                 raise FormatError(
                     f"{path}: no column {VECTORS!r} with vectors among "
-                    f"{', '.join(map(repr, self.columns))}.{did_you_mean(VECTORS, self.columns)}"
+                    f"{', '.join(map(shown, self.columns))}.{did_you_mean(VECTORS, self.columns)}"
                 )
             first = next(file.iter_batches(1, columns=[VECTORS]), None)
             value = first.column(0)[0].as_py() if first is not None else []

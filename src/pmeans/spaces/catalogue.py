@@ -14,7 +14,7 @@ from importlib import resources
 from urllib.parse import urlsplit
 
 from pmeans.config import build
-from pmeans.errors import InputError, did_you_mean
+from pmeans.errors import InputError, did_you_mean, shown
 from pmeans.types import Case
 
 _LANG = "{lang}"
@@ -91,7 +91,7 @@ def entry(name: str) -> Entry:
     found = _find(name)
     if found is None:
         raise InputError(
-            f"the catalogue has no word space {name!r}.{did_you_mean(name, names())} "
+            f"the catalogue has no word space {shown(name)}.{did_you_mean(name, names())} "
             f"It has: {', '.join(names())}."
         )
     return found

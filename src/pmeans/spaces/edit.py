@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.errors import InputError
+from pmeans.errors import InputError, shown
 from pmeans.kernels import Splitting, index
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision, quantised
@@ -72,7 +72,9 @@ def with_phrases(space: WordSpace, joiner: str) -> WordSpace:
     text is searched for it. Where a space has both, the first one stays.
     """
     if len(joiner.encode()) != 1:
-        raise InputError(f"{joiner!r} cannot join the words of a phrase; '_' and ' ' are usual.")
+        raise InputError(
+            f"{shown(joiner)} cannot join the words of a phrase; '_' and ' ' are usual."
+        )
     tables = {}
     for lang, table in space.tables.items():
         words, offsets = respelled(table, joiner.encode(), b" ")
@@ -193,7 +195,9 @@ def quantise(space: WordSpace, precision: Precision) -> WordSpace:
 
 def _word_of(space: WordSpace, row: int) -> str:
     lang, word = space.word(row)
-    return f"the vector of {word!r} ({lang}) in {space.name!r}; keep float32, or prune the word."
+    return (
+        f"the vector of {shown(word)} ({lang}) in {space.name!r}; keep float32, or prune the word."
+    )
 
 
 def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:

@@ -19,7 +19,7 @@ from typing import IO
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, shown
 from pmeans.files import replacing
 from pmeans.kernels import index
 from pmeans.spaces.edit import respelled
@@ -80,8 +80,8 @@ def underscored(space: WordSpace) -> WordSpace:
         again = np.flatnonzero(index.repeated(words, offsets))
         if len(again):
             raise FormatError(
-                f"{space.name!r} has both {table[int(again[0])]!r} and the like with '_' for ' ' "
-                f"({lang}), which would be the same in the file. Prune the space first."
+                f"{space.name!r} has both {shown(table[int(again[0])])} and the like with '_' for "
+                f"' ' ({lang}), which would be the same in the file. Prune the space first."
             )
         tables[lang] = replace(table, words=words, offsets=offsets)
     return replace(space, tables=tables)
@@ -103,7 +103,7 @@ def _check(space: WordSpace, suffix: bool, nowhere: bytes, not_at_ends: bytes = 
         bad[np.searchsorted(offsets, inside, side="right") - 1] = True
         if bad.any():
             raise FormatError(
-                f"the format cannot hold the word {table[int(np.argmax(bad))]!r} ({lang}) of "
+                f"the format cannot hold the word {shown(table[int(np.argmax(bad))])} ({lang}) of "
                 f"{space.name!r}, because it is empty or because of the white space in it. "
                 "Prune the space first."
             )

@@ -12,7 +12,7 @@ import os
 import re
 from pathlib import Path
 
-from pmeans.errors import InputError, StorageError
+from pmeans.errors import InputError, StorageError, shown
 from pmeans.spaces import catalogue
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space
@@ -57,7 +57,7 @@ def path_of(name: str, folder: Path | None = None) -> Path:
     """Return the file of an installed space, or where it would be, in a folder or in `home`."""
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"{name!r} cannot name a word space: take letters, digits, '.', '_' and '-', "
+            f"{shown(name)} cannot name a word space: take letters, digits, '.', '_' and '-', "
             "and do not begin with '.' or '-'."
         )
     return (folder or home()) / f"{name}{_SUFFIX}"
@@ -80,9 +80,9 @@ def find_space(name_or_path: str | Path) -> WordSpace:
 
 def _missing(name: str) -> str:
     if catalogue.knows(name):
-        return f"the word space {name!r} is not installed. {_FETCH.format(name)}"
+        return f"the word space {shown(name)} is not installed. {_FETCH.format(name)}"
     here = [path.stem for path in installed()]
-    message = f"no word space named {name!r}."
+    message = f"no word space named {shown(name)}."
     for near in difflib.get_close_matches(name, [*here, *catalogue.names()], n=1):
         message += f" Did you mean {near!r}?"
         if near not in here:

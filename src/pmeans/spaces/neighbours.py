@@ -11,7 +11,7 @@ import difflib
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, shown
 from pmeans.spaces.space import WordSpace
 
 _ROWS = 16384  # decoded at a time: 40 MB at 300 columns
@@ -34,11 +34,13 @@ def neighbours(
         raise InputError(f"cannot return {k} neighbours; ask for at least 1.")
     vector = space.vector(word, lang)
     if vector is None:
-        raise InputError(f"{space.name!r} has no word {word!r} ({lang}).{_near(space, word, lang)}")
+        raise InputError(
+            f"{space.name!r} has no word {shown(word)} ({lang}).{_near(space, word, lang)}"
+        )
     query = vector.astype(np.float64)  # float32 would overflow when large numbers are squared
     length = np.linalg.norm(query)
     if length == 0:
-        raise InputError(f"the vector of {word!r} ({lang}) is zero; it has no neighbours.")
+        raise InputError(f"the vector of {shown(word)} ({lang}) is zero; it has no neighbours.")
     own = space.row(word, lang)
     searched = space.tables if into is None else {into: space.table(into)}
     rows, cosines = np.empty(0, dtype=np.int64), np.empty(0)
@@ -73,4 +75,4 @@ def _near(space: WordSpace, word: str, lang: str) -> str:
     alike = np.flatnonzero((lengths > 0) & (np.abs(lengths - len(wanted)) <= 2))
     alike = alike[table.words[starts[alike]] == wanted[0]] if wanted else alike[:0]
     close = difflib.get_close_matches(spelled, [table[i] for i in alike.tolist()])
-    return f" Close spellings: {', '.join(map(repr, close))}." if close else ""
+    return f" Close spellings: {', '.join(map(shown, close))}." if close else ""

@@ -118,7 +118,7 @@ class WordSpace(MappedFields):
             code = tidy_code(language)
             if code in tables:
                 raise InputError(
-                    f"the space {name!r} has two lists of words of {code!r}: join them."
+                    f"the space {shown(name)} has two lists of words of {code!r}: join them."
                 )
             tables[code] = index.word_table(list(listed), start, phrases=True)
             start += len(tables[code])
@@ -126,9 +126,9 @@ class WordSpace(MappedFields):
         if vectors.dtype not in (np.float16, np.int8):
             vectors = vectors.astype(np.float32, copy=False)
         if vectors.ndim != 2 or start != len(vectors):
-            raise InputError(f"{start} words for vectors {vectors.shape} in space {name!r}.")
+            raise InputError(f"{start} words for vectors {vectors.shape} in space {shown(name)}.")
         if not np.isfinite(vectors).all():
-            raise InputError(f"the vectors of space {name!r} hold NaN or infinity.")
+            raise InputError(f"the vectors of space {shown(name)} hold NaN or infinity.")
         return cls(name, vectors, tables, **rest)  # type: ignore[arg-type]
 
     def __len__(self) -> int:

@@ -20,7 +20,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.errors import FormatError, InputError, check_seed, did_you_mean
 from pmeans.rows import read_lines
 from pmeans.text import tokenize
 from pmeans.training.trainer import FilePath, FromFiles
@@ -132,6 +132,7 @@ def read_pairs(path: str | Path) -> list[Pair]:
 
 def drawn(pairs: list[Item], limit: int, seed: int = 0) -> list[Item]:
     """Draw at most so many pairs, or whatever it is, at random; they keep their order."""
+    check_seed(seed)
     if limit >= len(pairs):
         return pairs
     # Not the first ones: files lie source by source.

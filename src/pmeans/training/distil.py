@@ -34,7 +34,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.kernels.index import LONGEST_PHRASE
 from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
@@ -115,6 +115,7 @@ class Distil(Trainer):
     licence: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if not self.pairs:
             raise ConfigError(f"distil {self.name!r}: pairs names no file.")
         if any(file.first != self.pivot for file in self.pairs):

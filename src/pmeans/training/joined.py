@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.spaces import edit, readers
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -72,8 +72,7 @@ class RandomVectors(Trainer):
     def __post_init__(self) -> None:
         if self.dim is not None and self.dim < 1:
             raise ConfigError(f"{self.name!r}: dim must be at least 1, not {self.dim}.")
-        if self.seed < 0:
-            raise ConfigError(f"{self.name!r}: the seed must be at least 0, not {self.seed}.")
+        check_seed(self.seed)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Draw the vectors; the checkpoint is not used."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, shown
 from pmeans.rows import read_lines
 from pmeans.training.corpus import Portion
 from pmeans.training.trainer import FilePath, FromFiles
@@ -147,6 +147,6 @@ def _checked(path: Path, number: int, label: object, first: object, second: obje
         raise FormatError(f"{path}, line {number:,}: a sentence is not text.")
     if label not in (*LABELS, _UNDECIDED):
         raise FormatError(
-            f"{path}, line {number:,}: the label {label!r:.40} is none of {', '.join(LABELS)}."
+            f"{path}, line {number:,}: the label {shown(label, 40)} is none of {', '.join(LABELS)}."
         )
     return Inference(LABELS.index(label) if label in LABELS else -1, first, second)

@@ -30,7 +30,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError
+from pmeans.errors import InputError, check_seed
 from pmeans.files import optional
 from pmeans.kernels import SQUARES
 from pmeans.recipe import Recipe
@@ -65,6 +65,9 @@ class PowerLearner:
     batch: int = 128
     rate: float = 0.01
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
 
     def learn(
         self,

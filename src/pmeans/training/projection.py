@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
-from pmeans.errors import ConfigError, InputError, LanguageError
+from pmeans.errors import ConfigError, InputError, LanguageError, check_seed
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import sentence_pairs
@@ -72,6 +72,7 @@ class Projection(Trainer):
                 f"projection {self.name!r}: {self.pivot!r} is the pivot, and must be the first "
                 "language of every file."
             )
+        check_seed(self.seed)
         for key, least in (("dim", 1), ("length", 1e-6), ("epochs", 1)):
             value = getattr(self, key)
             if value is not None and not least <= value <= LARGEST:

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, WordPairFile, gather, morphological
@@ -72,7 +72,8 @@ class Specialiser(Trainer):
                 f"batch = {self.batch}: a pair's negatives are words of the other pairs of its "
                 "batch; take at least 2."
             )
-        for name, low in (("epochs", 1), ("seed", 0), ("rate", 0.0), ("regularisation", 0.0)):
+        check_seed(self.seed)
+        for name, low in (("epochs", 1), ("rate", 0.0), ("regularisation", 0.0)):
             if not low <= getattr(self, name) < np.inf:
                 raise ConfigError(f"{name} = {getattr(self, name)}; take at least {low}.")
 

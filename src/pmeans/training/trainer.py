@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 import numpy as np
 
 from pmeans.baselines.base import Baseline
-from pmeans.errors import ConfigError, StorageError
+from pmeans.errors import ConfigError, StorageError, check_seed
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Progress
@@ -86,8 +86,7 @@ def check_numbers(trainer: object, least: Mapping[str, int]) -> None:
         if value is not None and not lowest <= value < 2**31:
             which = f"at least {lowest}" if value < lowest else "less than 2^31"
             raise ConfigError(f"{name} must be {which}, not {value}.")
-    if not 0 <= getattr(trainer, "seed", 0) < 2**62:
-        raise ConfigError(f"the seed must be from 0 to 2^62, not {getattr(trainer, 'seed', 0)}.")
+    check_seed(getattr(trainer, "seed", 0))
     for name in ("rate", "minutes"):
         value = getattr(trainer, name, None)
         if value is not None and not 0 < value < math.inf:

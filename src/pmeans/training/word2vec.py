@@ -26,7 +26,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from pmeans import kernels
-from pmeans.errors import InputError
+from pmeans.errors import InputError, check_seed
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_binary import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
@@ -83,8 +83,7 @@ class Settings:
         for name in ("subsample", "rate"):
             if not 0 < getattr(self, name) <= 1:
                 raise InputError(f"{name} must lie between 0 and 1, not {getattr(self, name)}.")
-        if not 0 <= self.seed < 2**63:
-            raise InputError(f"the seed must be a whole number from 0 on, not {self.seed}.")
+        check_seed(self.seed)
         if self.buckets < 0:
             raise InputError(f"buckets must be at least 0, not {self.buckets}.")
         if not 1 <= self.minn <= self.maxn <= kernels.LONGEST_NGRAM:

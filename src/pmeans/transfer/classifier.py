@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, count
+from pmeans.errors import InputError, check_seed, count, shown
 from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
@@ -34,7 +34,14 @@ from pmeans.transfer.deciding import decisions
 from pmeans.transfer.estimator import Estimator, not_fitted
 from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.fitting import fit_classifier
-from pmeans.transfer.labels import Label, Name, read_labels, read_languages, read_texts
+from pmeans.transfer.labels import (
+    Label,
+    Name,
+    gold_labels,
+    read_labels,
+    read_languages,
+    read_texts,
+)
 from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, WordCount, evaluation
 from pmeans.transfer.storage import Chosen, Fitted
@@ -312,7 +319,7 @@ class TransferClassifier(Estimator):
             if label is None:
                 raise InputError(
                     "this classifier gives any number of labels: say which one to explain, among "
-                    f"{', '.join(map(repr, classes[:8]))}{' …' if len(classes) > 8 else ''}."
+                    f"{', '.join(map(shown, classes[:8]))}{' …' if len(classes) > 8 else ''}."
                 )
             k = position(label, classes)
             weights, bias = (np.stack([of[k], np.zeros_like(of[k])]) for of in (weights, bias))
@@ -331,16 +338,7 @@ class TransferClassifier(Estimator):
         Strings, as files have them, may stand for the int or bool that they spell.
         """
         given, classes = read_texts(texts), self.fitted.classes
-        gold: list[Any] = read_labels(y, len(given))
-        kind = tuple if self.multi_label else type(classes[0])
-        if not isinstance(gold[0], (kind,) if self.multi_label else (kind, str)):
-            trained = "a list of labels" if self.multi_label else f"one label, a {kind.__name__},"
-            raise InputError(
-                f"this classifier was trained with {trained} for each row; give the same."
-            )
-        if not isinstance(gold[0], kind):
-            meant = {str(name): name for name in classes}
-            gold = [meant.get(label, label) for label in gold]
+        gold = gold_labels(y, len(given), classes, self.multi_label)
         words = WordCount()
         found = self.classify(given, lang=lang, words=words)
         self._warn(words)
@@ -368,8 +366,9 @@ class TransferClassifier(Estimator):
         return other
 
     def _check_options(self, multi_label: bool = False) -> None:
+        check_seed(self.seed)
         if self.class_weight not in (None, "balanced"):
-            raise InputError(f"class_weight is 'balanced' or None, not {self.class_weight!r}.")
+            raise InputError(f"class_weight is 'balanced' or None, not {shown(self.class_weight)}.")
         if self.lang is not None and not isinstance(self.lang, str):
             raise InputError("lang of the classifier is one code; give fit one for each text.")
         if self.unsure is None:
@@ -377,7 +376,9 @@ class TransferClassifier(Estimator):
         if multi_label:
             raise InputError("unsure is for one label a row: leave it out.")
         if not isinstance(self.unsure, float | int) or not 0 < self.unsure <= 1:
-            raise InputError(f"unsure is a probability above 0 and up to 1, not {self.unsure!r}.")
+            raise InputError(
+                f"unsure is a probability above 0 and up to 1, not {shown(self.unsure)}."
+            )
 
     def _named_or_own(self, lang: Any) -> Any:
         return self.lang if lang is None else lang

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from pmeans.errors import InputError, NotFittedError, did_you_mean
+from pmeans.errors import InputError, NotFittedError, did_you_mean, shown
 
 Request = bool | str | None
 """Whether metadata is passed on, or under which name; None refuses it."""
@@ -32,7 +32,7 @@ class Estimator:
         for name, value in params.items():
             if name not in known:
                 raise InputError(
-                    f"no parameter {name!r}.{did_you_mean(name, known)} "
+                    f"no parameter {shown(name)}.{did_you_mean(name, known)} "
                     f"There are {', '.join(known)}."
                 )
             setattr(self, name, value)

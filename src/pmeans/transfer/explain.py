@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError, did_you_mean
+from pmeans.errors import InputError, did_you_mean, shown
 from pmeans.kernels.splitting import JOINERS, composed
 from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
@@ -178,7 +178,7 @@ def position(label: str, classes: Sequence[str]) -> int:
     """Return the number of a class."""
     if label not in classes:
         raise InputError(
-            f"no class {label!r} among the classifier's {len(classes)}."
+            f"no class {shown(label)} among the classifier's {len(classes)}."
             f"{did_you_mean(label, classes)}"
         )
     return classes.index(label)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError, count
+from pmeans.errors import InputError, count, shown
 from pmeans.sentence_encoder import check_languages, check_sentences
 from pmeans.types import Array, Ints
 
@@ -51,7 +51,7 @@ def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
     rows = [label if isinstance(label, tuple) else (label,) for label in given]
     classes = tuple(sorted({label for row in rows for label in row}))
     if len(classes) < 2 and not (multi_label and classes and not all(rows)):
-        found = f"only one class, {classes[0]!r}" if classes else "no label at all"
+        found = f"only one class, {shown(classes[0])}" if classes else "no label at all"
         raise InputError(
             f"{len(given):,} training rows have {found}: a classifier needs at least two. Is this "
             "the right column?"
@@ -92,9 +92,9 @@ def warn_of_few(targets: Targets, groups: Ints) -> None:
     if n_texts < FEW:
         reasons.append(f"there are {n_texts:,} different training texts in all")
     if rare:
-        shown = ", ".join(map(repr, rare[:8])) + (" …" if len(rare) > 8 else "")
+        names = ", ".join(map(shown, rare[:8])) + (" …" if len(rare) > 8 else "")
         reasons.append(
-            f"{len(rare):,} of {len(counts):,} classes have one or two different texts: {shown}"
+            f"{len(rare):,} of {len(counts):,} classes have one or two different texts: {names}"
         )
     if reasons:
         warnings.warn(
@@ -114,11 +114,26 @@ def _warn_alike(classes: Sequence[str]) -> None:
         other = seen.setdefault(" ".join(name.casefold().split()), name)
         if other != name:
             warnings.warn(
-                f"the labels {other!r} and {name!r} are two classes, although they differ in upper "
-                "case or white space alone. Was one of them meant?",
+                f"the labels {shown(other)} and {shown(name)} are two classes, although they "
+                "differ in upper case or white space alone. Was one of them meant?",
                 AlikeLabelsWarning,
                 stacklevel=4,
             )
+
+
+def gold_labels(
+    labels: Iterable[Label], n_rows: int, classes: Sequence[Name], multi_label: bool
+) -> list[Any]:
+    """Check labels to compare predictions with, and turn strings into the labels they spell."""
+    gold: list[Any] = read_labels(labels, n_rows)
+    kind = tuple if multi_label else type(classes[0])
+    if not isinstance(gold[0], (kind,) if multi_label else (kind, str)):
+        trained = "a list of labels" if multi_label else f"one label, a {kind.__name__},"
+        raise InputError(f"this classifier was trained with {trained} for each row; give the same.")
+    if isinstance(gold[0], kind):
+        return gold
+    spelled = {str(name): name for name in classes}
+    return [spelled.get(label, label) for label in gold]
 
 
 def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | list[tuple[str, ...]]:
@@ -143,8 +158,8 @@ def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | lis
     for i, label in enumerate(given):
         if _kind(label, i) is not kind:
             raise InputError(
-                f"row {i} has the label {label!r}, row 0 has {given[0]!r}: give every row one "
-                "str, or int, or bool, or every row a list of str."
+                f"row {i} has the label {shown(label)}, row 0 has {shown(given[0])}: give every "
+                "row one str, or int, or bool, or every row a list of str."
             )
     if kind is tuple:
         return [tuple(sorted(set(label))) for label in given]
@@ -160,8 +175,8 @@ def _kind(label: object, row: int) -> type:
         return float
     if not isinstance(label, Collection) or not all(isinstance(each, str) for each in label):
         raise InputError(
-            f"Unknown label type: row {row} has {label!r}, which is no str, int or bool, no whole "
-            "number, and no collection of str."
+            f"Unknown label type: row {row} has {shown(label)}, which is no str, int or bool, no "
+            "whole number, and no collection of str."
         )
     return tuple
 
@@ -181,7 +196,7 @@ def read_texts(texts: Iterable[object]) -> list[str]:
         elif text is None or type(text).__name__ == "NAType" or _is_nan(text):  # pandas has both
             found.append("")
         else:
-            raise InputError(f"text {i} is {type(text).__name__}, not a str: {text!r:.40}.")
+            raise InputError(f"text {i} is {type(text).__name__}, not a str: {shown(text, 40)}.")
     return found
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import shown
 from pmeans.identifier import DoubtfulLanguageWarning, Doubts
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.transfer.labels import Name
@@ -74,7 +75,7 @@ class WordCount:
         said: list[UserWarning] = []
         for lang, words in self.languages.items():
             if 1 - words.known > MANY:
-                commonest = ", ".join(repr(word) for word, _ in words.unknown.most_common(8))
+                commonest = ", ".join(shown(word) for word, _ in words.unknown.most_common(8))
                 which = "" if lang == ANY_LANGUAGE else f" ({lang!r})"
                 text = (
                     f"{1 - words.known:.0%} of the words{which} are unknown, most often "

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from pmeans import config, models
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, FormatError, StorageError
+from pmeans.errors import ConfigError, FormatError, StorageError, shown
 from pmeans.files import finish_replacing, replacing_folder
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
@@ -116,9 +116,6 @@ class Fitted(MappedFields):
     chosen: Chosen
     folded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "folded": {}}
-
     def linear_for(self, lang: str) -> Linear:
         """Return the classifier for rows of a language as its encoder gives them."""
         linear = Linear(self.weights, self.bias)
@@ -186,7 +183,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         raise FormatError(f"{path}: version {names.version}; this pmeans reads {_VERSION}.")
     kinds = set(map(type, names.classes))
     if len(set(names.classes)) < len(names.classes) or len(kinds) != 1:
-        raise FormatError(f"{path}: damaged: its classes are {list(names.classes)!r:.60}.")
+        raise FormatError(f"{path}: damaged: its classes are {shown(list(names.classes), 60)}.")
     encoder = models.power_means(models.load(folder / _ENCODER), "a classifier")
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim

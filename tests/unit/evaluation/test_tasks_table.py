@@ -120,8 +120,8 @@ def test_a_language_without_rows_is_an_error(tmp_path: Path):
 
 
 def test_a_language_that_the_task_does_not_list_is_an_error(tmp_path: Path):
-    (tmp_path / "a.csv").write_text("text,label,lang\na,1,en\nb,0,ger\n")
-    with pytest.raises(FormatError, match="line 3: no language 'ger' among en, de"):
+    (tmp_path / "a.csv").write_text("text,label,lang\na,1,en\nb,0,xyz\n")
+    with pytest.raises(FormatError, match="line 3: no language 'xyz' among en, de"):
         load(tmp_path, ONE_FILE, "en", "de")
 
 

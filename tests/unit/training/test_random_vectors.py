@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pmeans.errors import ConfigError
+from pmeans.errors import ConfigError, InputError
 from pmeans.spaces.store import save_space
 from pmeans.training.joined import RandomVectors
 
@@ -24,5 +24,5 @@ def test_words_stay_and_numbers_are_drawn_as_large_as_they_were(toy, tmp_path):
 def test_nonsense_is_refused():
     with pytest.raises(ConfigError, match="dim must be at least 1"):
         RandomVectors("random", "toy", dim=0)
-    with pytest.raises(ConfigError, match="seed must be at least 0"):
+    with pytest.raises(InputError, match="seed must be a whole number from 0"):
         RandomVectors("random", "toy", seed=-1)

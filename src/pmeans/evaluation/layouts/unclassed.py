@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pmeans.errors import FormatError
+from pmeans.errors import FormatError, shown
 from pmeans.evaluation.layouts.task import (
     Labelled,
     Parts,
@@ -48,14 +48,16 @@ def read(task: Task, root: Path, languages: Sequence[str]) -> dict[str, Parts]:
             found[file.lang] = {"test": [_labelled(text, "0", file.lang, at) for text, at in rows]}
             continue
         if lines[0] != _HEADER:
-            raise FormatError(f"{path}: expected the columns {_HEADER!r}, got {lines[0]!r}.")
+            raise FormatError(f"{path}: expected the columns {_HEADER!r}, got {shown(lines[0])}.")
         firsts, seconds = [], []
         for line, at in zip(lines[1:], places[1:], strict=True):
             try:
                 grade, first, second = line.split("\t")
                 float(grade)
             except ValueError:
-                raise FormatError(f"{at}: not a grade and two sentences: {line[:60]!r}.") from None
+                raise FormatError(
+                    f"{at}: not a grade and two sentences: {shown(line, 60)}."
+                ) from None
             firsts.append(_labelled(first, grade, file.lang, at))
             seconds.append(_labelled(second, grade, file.lang, at))
         found[file.lang] = {"first": firsts, "second": seconds}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.errors import FormatError
+from pmeans.errors import FormatError, shown
 from pmeans.evaluation.measures import Measured
 from pmeans.output import unit_rows
 from pmeans.rows import read_lines
@@ -35,7 +35,7 @@ def read_rated(path: str | Path) -> list[Rated]:
     header = [column.strip().lower() for column in lines[0].split("\t")]
     column = next((i for i, name in enumerate(header) if name in _SCORES), -1)
     if column < 0:
-        raise FormatError(f"{path}: no column 'score' or 'SimLex999' in {lines[0]!r}.")
+        raise FormatError(f"{path}: no column 'score' or 'SimLex999' in {shown(lines[0])}.")
     rated = []
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
@@ -45,7 +45,7 @@ def read_rated(path: str | Path) -> list[Rated]:
             rated.append(Rated(cells[0], cells[1], float(cells[column])))
         except (IndexError, ValueError):
             raise FormatError(
-                f"{path}, line {number:,}: {line!r} is not two words and a score."
+                f"{path}, line {number:,}: {shown(line)} is not two words and a score."
             ) from None
     return rated
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.errors import FormatError, InputError, did_you_mean, shown
 from pmeans.spaces.edit import with_phrases
 from pmeans.spaces.readers.entries import NO_LIMIT, STRICT, Policy, ReadReport, Tally
 from pmeans.spaces.readers.fasttext_binary import MAGIC, read_fasttext_binary
@@ -75,7 +75,7 @@ def read_space(
         format = detect_format(path)  # noqa: A001
     if format not in FORMATS:
         raise InputError(
-            f"no vector format {format!r}.{did_you_mean(format, FORMATS)} "
+            f"no vector format {shown(format)}.{did_you_mean(format, FORMATS)} "
             f"There are {', '.join(FORMATS)}."
         )
     if limit is not None and limit < 1:
