@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, arrow
 from pmeans.align import Alignment, LanguageMap
+from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
 from pmeans.errors import InputError, LanguageError
 from pmeans.estimators import PowerMeanVectorizer, ZNormTransformer
@@ -317,3 +318,13 @@ def test_the_command_line_and_the_server_take_every_spelling(given, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), expected)
     service = Service(Settings(model=str(tmp_path / "model")))
     np.testing.assert_array_equal(service.embed(TEXTS, given, normalize=False), expected)
+
+
+def test_a_further_language_may_be_written_in_any_way(tmp_path):
+    (tmp_path / "en-it.tsv").write_text("cat\tgatto\nwater\tacqua\nthe\til\n")
+    new = NewLanguage("Italian", (str(tmp_path / "en-it.tsv"),), pivot="ENG")
+    grown = new.add_to(encoder(space()), progress=lambda share, words: None)
+    assert grown.languages == ("en", "fr", "it")
+    assert grown.encode("gatto", lang="ita").any()
+    with pytest.raises(InputError, match="has 'fr-CA' already"):
+        NewLanguage("fr_CA", new.dictionaries).add_to(grown, progress=lambda share, words: None)
