@@ -1,4 +1,9 @@
-"""The ASGI application: routes, the token, limits, threads, and errors in the shape of the path."""
+"""The ASGI application: routes, the token, limits, threads, and errors in the shape of the path.
+
+The event loop must stay free, or nobody learns that the server lives. Small requests are worked on
+right there, because a thread takes longer to ask; but only one of them each time that the loop has
+looked for new requests. All others are read, worked on and written by threads.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,11 @@ import hmac
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -24,16 +27,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels.machine import available_threads
+from pmeans.serve.bodies import Body, write_json
 from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
-from pmeans.serve.limits import Gate, RefusedError
+from pmeans.serve.limits import RefusedError
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.openapi import describe
 from pmeans.serve.page_files import page_files
 from pmeans.serve.routes import CONVERT, EMBED, ROUTES, Route
-from pmeans.serve.service import Service, Settings
+from pmeans.serve.service import Service, Settings, read_token
+from pmeans.serve.traffic import SMALL, Traffic
 
 FEW, SHORT = 64, 4000
 """Texts and characters that are worked on at once: for so few, a thread takes longer to ask."""
+
+DRAINED = 16
+"""So many times the allowed body is read and dropped before a refusal is sent."""
 
 _TYPES = {401: "authentication_error", 429: "rate_limit_error", 500: "server_error"}
 _WHY = {
@@ -41,6 +49,7 @@ _WHY = {
     405: "this path takes another method, which the header Allow names.",
 }
 _LOG = logging.getLogger("pmeans.serve")
+_Result = TypeVar("_Result")
 
 
 def counters() -> Metrics:
@@ -48,22 +57,24 @@ def counters() -> Metrics:
     return Metrics([route.path for route in ROUTES])
 
 
-def create_app(settings: Settings, metrics: Metrics | None = None) -> ASGIApp:
+def create_app(settings: Settings, metrics: Metrics | None = None) -> Application:
     """Open what is to be served, and return the application; workers share their metrics."""
-    return _Application(Service(settings), metrics or counters())
+    return Application(Service(settings), metrics or counters())
 
 
-class _Application:
+class Application:
     """Starlette, with a shorter way to what the table of routes has: it takes half the time."""
 
     def __init__(self, service: Service, metrics: Metrics) -> None:
         self.service, self.metrics = service, metrics
-        self.limits, token = service.settings.limits, service.settings.token
-        self.token = None if token is None else b"Bearer " + token.encode()
+        self.limits = service.settings.limits
+        self.token = read_token(service.settings)
         self.hosts = {name.encode() for name in service.settings.hosts}
-        self.gate = Gate(self.limits.requests)
+        self.traffic = Traffic(self.limits)
+        self.turn = asyncio.Lock()
         self.threads = ThreadPoolExecutor(available_threads(), "pmeans")
-        self.described = describe(ROUTES, token is not None)
+        self.free = asyncio.Semaphore(available_threads())
+        self.described = describe(ROUTES, self.token is not None)
         self.app = Starlette(
             routes=[
                 # Of these it answers other methods alone.
@@ -79,18 +90,23 @@ class _Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have Starlette answer it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = Body(scope, receive)
+        route = self.routes.get((scope["method"], scope["path"]))
+        answer: ASGIApp = self.app
         if self.hosts and not self.meant(scope):
             names = b", ".join(sorted(self.hosts)).decode()
             why = f"this server answers requests to {names}: set a token to use other names."
-            await _error(scope["path"], 421, why, {"Connection": "close"})(scope, receive, send)
-            return
-        route = scope["type"] == "http" and self.routes.get((scope["method"], scope["path"]))
-        if not route:
-            await self.app(scope, receive, send)
-            return
-        with ExitStack() as place:
-            response = await self.respond(route, Request(scope, receive), place)
-            await response(scope, receive, send)
+            answer = _error(scope["path"], 421, why, {"Connection": "close"})
+        elif route is not None:
+            answer = await self.respond(route, Request(scope), body)
+        # What is left of a body must not be taken for the next request.
+        await body.drain(DRAINED * self.limits.body)
+        length = len(answer.body) if isinstance(answer, Response) else 0
+        with self.traffic.answer(length):
+            await answer(scope, receive, send if body.ended else _closing(send))
 
     def meant(self, scope: Scope) -> bool:
         """Tell whether a request names this server, as far as it names any.
@@ -103,24 +119,31 @@ class _Application:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        """End the threads with the server."""
         yield
         self.threads.shutdown()
 
-    async def respond(self, route: Route, request: Request, place: ExitStack) -> Response:
-        """Answer a request, whatever happens, and count it: until it is sent it has a place."""
+    async def reload(self) -> None:
+        """Open what is served and read the token again: whoever asks from then on gets the new."""
+        settings = self.service.settings
+        self.service, self.token = await asyncio.to_thread(
+            lambda: (Service(settings), read_token(settings))
+        )
+
+    async def respond(self, route: Route, request: Request, body: Body) -> Response:
+        """Return the answer to a request, whatever happens, and count it."""
         begin = time.perf_counter()
         counted: dict[str, int] = {}
-        body = request.stream()
         try:
+            if not route.open:
+                self.traffic.check_connections()
             self.check_token(route, request)
             if route.texts:
+                _check_origin(request)
                 _check_framing(request)
-                place.enter_context(self.gate.place())
             response = await self.answer(route, body, counted)
         except RefusedError as refused:
             response = _error(route.path, refused.status, str(refused), refused.headers)
-            with contextlib.suppress(ClientDisconnect):
-                await self.limits.drain(body)
         except (InputError, LanguageError) as error:
             response = _error(route.path, 422, str(error))
         except ClientDisconnect:
@@ -137,36 +160,61 @@ class _Application:
         if self.token is None or route.open:
             return
         given = request.headers.get("authorization", "").encode("latin-1")
-        if not hmac.compare_digest(given, self.token):
+        if not hmac.compare_digest(given, b"Bearer " + self.token):
             why = "the bearer token is missing or wrong: send 'Authorization: Bearer TOKEN'."
             raise RefusedError(401, why, {"WWW-Authenticate": "Bearer"})
 
-    async def answer(
-        self, route: Route, stream: AsyncIterator[bytes], counted: dict[str, int]
-    ) -> Response:
+    async def answer(self, route: Route, body: Body, counted: dict[str, int]) -> Response:
         """Answer what is asked: the texts that count are entered in ``counted``."""
         if not route.texts:
             if route.path == "/metrics":
                 return Response(self.metrics.render(), media_type="text/plain; version=0.0.4")
+            if route.path == "/ready" and (why := self.traffic.refusal()):
+                raise RefusedError(503, f"not ready: {why}")
             return _json(route.answer(self.service) if route.answer else self.described)
-        body = await self.limits.read(stream)
-        if route is EMBED and body.startswith(FORM):
-            route = CONVERT
-        given = read_form(body) if route.form else read_json(body)
-        fields = read_fields(given, route.fields)
-        texts = fields.pop(route.texts)
-        counted.update(characters=self.limits.check(texts), texts=len(texts))
+        with self.traffic.body() as room:
+            content = await body.read(room)
+            with self.traffic.place():
+                return await self.compute(route, content, counted)
+
+    async def compute(self, route: Route, content: bytes, counted: dict[str, int]) -> Response:
+        """Answer a whole request: on the event loop if it is small, else in threads."""
+        read = partial(self.read, route, content, counted)
+        route, texts, fields = read() if len(content) <= SMALL else await self.in_thread(read)
         work = partial(self.work, route, texts, fields)
         few = len(texts) <= FEW and counted["characters"] <= SHORT
         if few and route.quick and "parts" not in fields:  # which may ask for long rows
+            await self.turn.acquire()
+            asyncio.get_running_loop().call_soon(self.turn.release)
+            self.traffic.check_answers()
             return work()
-        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+        return await self.in_thread(work)
+
+    async def in_thread(self, work: Callable[[], _Result]) -> _Result:
+        """Run something in a thread, if answers have room when its time has come."""
+        async with self.free:
+            self.traffic.check_answers()
+            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+
+    def read(
+        self, route: Route, content: bytes, counted: dict[str, int]
+    ) -> tuple[Route, list[str], dict[str, Any]]:
+        """Return what a body asks for: the route, for that of a form, its texts, other fields."""
+        if route is EMBED and content.startswith(FORM):
+            route = CONVERT
+        given = read_form(content) if route.form else read_json(content)
+        fields = read_fields(given, route.fields)
+        texts = fields.pop(route.texts)
+        counted.update(characters=self.limits.check(texts), texts=len(texts))
+        return route, texts, fields
 
     def work(self, route: Route, texts: list[str], fields: dict[str, Any]) -> Response:
-        """Compute an answer and write it, in a thread."""
+        """Compute an answer and write it."""
         assert route.answer is not None
         found = route.answer(self.service, texts, **fields)
-        return _Answer(found, media_type="text/plain") if route.form else _json(found)
+        response = _Answer(found, media_type="text/plain") if route.form else _json(found)
+        self.limits.check_answer(len(response.body), "these texts")
+        return response
 
     async def unknown(self, request: Request, error: Exception) -> Response:
         """Answer a request to a path or by a method that there is not."""
@@ -174,6 +222,18 @@ class _Application:
         path, why = request.url.path, _WHY.get(error.status_code, error.detail)
         self.metrics.count(path, error.status_code, 0.0)
         return _error(path, error.status_code, why, dict(error.headers or {}))
+
+
+def _closing(send: Send) -> Send:
+    """Return what sends an answer after which the connection ends."""
+
+    async def send_and_close(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            others = [pair for pair in message["headers"] if pair[0] != b"connection"]
+            message["headers"] = [*others, (b"connection", b"close")]
+        await send(message)
+
+    return send_and_close
 
 
 class _Answer(Response):
@@ -184,6 +244,21 @@ class _Answer(Response):
         await send({"type": "http.response.start", **start})
         await send({"type": "http.response.body", "body": self.body, "more_body": True})
         await send({"type": "http.response.body", "body": b""})  # waits for its turn
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse what a page of another site can send without asking first, which JSON it cannot."""
+    headers = request.headers
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
+    if foreign or site not in ("same-origin", "none"):
+        kind = headers.get("content-type", "")
+        if kind.partition(";")[0].strip().lower() != "application/json":
+            why = (
+                f"a page of another site sends {kind[:40]!r}: it has to send JSON, with "
+                "'Content-Type: application/json'."
+            )
+            raise RefusedError(415, why)
 
 
 def _check_framing(request: Request) -> None:
@@ -198,8 +273,7 @@ def _check_framing(request: Request) -> None:
 
 
 def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    body = orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)
-    return _Answer(body, status, headers, media_type="application/json")
+    return _Answer(write_json(found), status, headers, media_type="application/json")
 
 
 def _error(path: str, status: int, why: str, headers: dict[str, str] | None = None) -> Response:

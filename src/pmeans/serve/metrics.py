@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-STATUSES = (200, 400, 401, 404, 405, 408, 413, 415, 422, 429, 500)
+STATUSES = (200, 400, 401, 404, 405, 408, 413, 415, 421, 422, 429, 503, 500)
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper ends of the histogram's classes, in seconds."""
 

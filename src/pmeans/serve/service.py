@@ -12,6 +12,7 @@ import math
 import re
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from pmeans import models
 from pmeans._version import __version__
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError
+from pmeans.files import reading
 from pmeans.identifier import AUTO
 from pmeans.recipe import Part, Recipe
 from pmeans.rows.codes import language_code
@@ -33,6 +35,12 @@ from pmeans.types import Floats, Power
 
 EXPLAINED = 10_000
 """Characters of the texts of one request for explanations: each word costs a matrix row or two."""
+
+NUMBER = 16
+"""Bytes of a number in JSON with its comma, at most."""
+
+ENTRY = 80
+"""Bytes of a row that a search finds, without its text, at most."""
 
 Lang = str | list[str] | None
 
@@ -48,6 +56,7 @@ class Settings:
         texts: The file that was embedded, which has the texts of these rows.
         text: The column with the texts.
         token: What clients must send as a bearer token; None lets everybody in.
+        token_file: The file with this token, instead of it.
         limits: How much a request may ask for.
         hosts: Names of this server that a request may ask for; none are any.
     """
@@ -58,8 +67,21 @@ class Settings:
     texts: str | None = None
     text: str | None = None
     token: str | None = None
+    token_file: str | None = None
     limits: Limits = field(default_factory=Limits)
     hosts: tuple[str, ...] = ()
+
+
+def read_token(settings: Settings) -> bytes | None:
+    """Return the token that clients must send, from its file if there is one."""
+    token = settings.token
+    if settings.token_file is not None:
+        path = Path(settings.token_file)
+        with reading(path):
+            token = path.read_bytes().decode("ascii", "replace").strip()
+        if not token or not token.isascii() or not token.isprintable():
+            raise InputError(f"{str(path)!r} has no token: write a line of ASCII into it.")
+    return None if token is None else token.encode()
 
 
 class Service:
@@ -79,6 +101,7 @@ class Service:
         self.encoder.encode(["a"], lang=next(iter(self.encoder.languages), None))  # or say why not
         self._index: Index | None = None
         self._texts: dict[int, str] = {}
+        self._lengths = np.zeros(0, np.int64)  # bytes of these texts
         if settings.index is None and settings.texts is not None:
             raise InputError("texts belong to an index: name it as well, index=.")
         if settings.index is not None:
@@ -91,6 +114,9 @@ class Service:
                     "them."
                 )
             self._texts = index.texts_of(range(n_rows))
+            self._lengths = np.zeros(n_rows, np.int64)
+            for row, indexed in self._texts.items():
+                self._lengths[row] = len(indexed.encode("utf-8", "replace"))
             self._index = dataclasses.replace(index, texts=None)
 
     @property
@@ -119,9 +145,10 @@ class Service:
         user: str | None = None,
     ) -> dict[str, Any]:
         """Answer as OpenAI does: rows of length 1. ``model`` and ``user`` change nothing."""
-        rows = self.embed(texts, lang, dimensions)
+        in_base64 = encoding_format == "base64"
+        rows = self._encode(self.encoder, texts, lang, dimensions, 6 if in_base64 else NUMBER)
         vectors: list[Any] = list(rows)
-        if encoding_format == "base64":
+        if in_base64:
             little = rows.astype("<f4", copy=False)
             vectors = [base64.b64encode(row).decode("ascii") for row in little]
         words = sum(len(text.split()) for text in texts)
@@ -149,6 +176,20 @@ class Service:
         encoder = self.encoder
         if parts is not None:
             encoder = chosen(models.power_means(encoder, "a choice of parts"), parts)
+        return self._encode(encoder, texts, lang, dimensions, NUMBER, normalize)
+
+    def _encode(
+        self,
+        encoder: SentenceEncoder,
+        texts: list[str],
+        lang: Lang,
+        dimensions: int | None,
+        n_bytes: int,
+        normalize: bool = True,
+    ) -> Floats:
+        """Return a row per text, if an answer has room for them with so many bytes per number."""
+        columns = encoder.dim if dimensions is None else min(dimensions, encoder.dim)
+        self._check_rows(len(texts), columns, n_bytes)
         rows = encoder.encode(
             texts,
             lang=self._codes(encoder, lang),
@@ -158,9 +199,13 @@ class Service:
         )
         return np.ascontiguousarray(rows)
 
+    def _check_rows(self, n_rows: int, columns: int, n_bytes: int) -> None:
+        of = f"{n_rows:,} × {columns:,} numbers"
+        self.settings.limits.check_answer(n_rows * columns * n_bytes, of)
+
     def similarity(self, texts: list[str], lang: Lang = None, parameters: object = None) -> Floats:
         """Return the cosine of the first text with each other one, (n - 1,)."""
-        rows = self.embed(texts, lang)
+        rows = self._encode(self.encoder, texts, lang, None, n_bytes=0)  # none of them is sent
         return self.encoder.similarity(rows[0], rows[1:])[0]
 
     def detect(self, texts: list[str]) -> list[dict[str, Any]]:
@@ -206,7 +251,12 @@ class Service:
     ) -> list[list[dict[str, Any]]]:
         """Return the rows of the index nearest to each text, best first."""
         rows = self.index.rows
-        found, scores = top_k(self.embed(texts, lang), rows, k)
+        limits, of = self.settings.limits, f"{len(texts):,} texts × {k:,} rows"
+        limits.check_answer(len(texts) * k * ENTRY, of)
+        queries = self._encode(self.encoder, texts, lang, None, n_bytes=0)
+        found, scores = top_k(queries, rows, k)
+        n_bytes = int(self._lengths[found[found >= 0]].sum())
+        limits.check_answer(n_bytes + found.size * ENTRY, f"{of} with their texts")
         return [
             [
                 {"row": row, "score": score, "text": self._texts.get(row)}
@@ -233,6 +283,7 @@ class Service:
         parts = tuple(Part(name, powers) for name, powers in embedding_types)
         recipe = Recipe(parts, "convert", root="principal")
         encoder = inner.replace(recipe=recipe, znorm=None, alignment=None)
+        self._check_rows(len(texts), encoder.dim, NUMBER)
         rows = encoder.encode(texts, lang=self._codes(encoder, lang), n_threads=1)
         lines = [orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] for row in rows]
         return b"".join(line.replace(b",", b" ") + b"\n" for line in lines)

@@ -98,7 +98,7 @@ def test_a_client_that_is_too_many_is_told_when_to_come_again(start, monkeypatch
         first.join()
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == "1"
-    assert "1 requests at a time" in message(answer)
+    assert "1 request is taken at a time" in message(answer)
 
 
 BAD = {
