@@ -251,7 +251,7 @@ class Service:
     ) -> list[list[dict[str, Any]]]:
         """Return the rows of the index nearest to each text, best first."""
         rows = self.index.rows
-        limits, of = self.settings.limits, f"{len(texts):,} texts × {k:,} rows"
+        limits, of = self.settings.limits, f"{len(texts):,} × {k:,} rows"
         limits.check_answer(len(texts) * k * ENTRY, of)
         queries = self._encode(self.encoder, texts, lang, None, n_bytes=0)
         found, scores = top_k(queries, rows, k)
