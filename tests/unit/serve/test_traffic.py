@@ -1,5 +1,7 @@
 """What a process takes on: answers and bodies are bounded, and other sites' pages sent away."""
 
+import asyncio
+import itertools
 import json
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="pip install 'pmeans[serve]'")
 
+from pmeans.encoder import PowerMeanEncoder
 from pmeans.serve import Limits
 from pmeans.serve.bodies import SLICE, write_json
 from pmeans.serve.limits import RefusedError
@@ -147,6 +150,47 @@ OWN = {
 @pytest.mark.parametrize("body", [JSON, FORM])
 def test_what_is_not_of_another_site_needs_no_type(client, headers, body):
     assert client.post("/embed", content=body, headers=headers).status_code == 200
+
+
+def test_the_event_loop_looks_around_between_two_small_requests(start, monkeypatch):
+    app = start().app
+    events = []
+    encode = PowerMeanEncoder.encode
+
+    def recorded(*args, **kwargs):
+        events.append("work")
+        return encode(*args, **kwargs)
+
+    async def ask():
+        scope = {"type": "http", "method": "POST", "path": "/embed", "headers": []}
+        body = {"type": "http.request", "body": JSON.encode()}
+        sent = []
+
+        async def receive():
+            return body
+
+        async def send(message):
+            sent.append(message)
+
+        await app(scope, receive, send)
+        assert sent[0]["status"] == 200
+
+    async def ask_all():
+        loop = asyncio.get_running_loop()
+        asking = [asyncio.create_task(ask()) for _ in range(20)]
+
+        def look():
+            events.append("look")
+            if not all(task.done() for task in asking):
+                loop.call_soon(look)
+
+        look()
+        await asyncio.gather(*asking)
+
+    monkeypatch.setattr(PowerMeanEncoder, "encode", recorded)
+    asyncio.run(ask_all())
+    assert events.count("work") == 20
+    assert ("work", "work") not in set(itertools.pairwise(events))
 
 
 @pytest.mark.parametrize("n", [0, 1, SLICE, SLICE + 1, 3 * SLICE])
