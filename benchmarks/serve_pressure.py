@@ -108,8 +108,8 @@ def stops(texts: list[str], times: int = 5) -> Iterator[str]:
                 total += len(answers)
         yield (
             f"{workers} worker{'s' * (workers > 1)}: {CONNECTIONS} connections send a request "
-            f"each, and the server gets SIGTERM at once, {times} times. Of {total} requests {lost} were "
-            "lost.\n"
+            f"each, and the server gets SIGTERM at once, {times} times. Of {total} requests "
+            f"{lost} were lost.\n"
         )
 
 
@@ -165,6 +165,6 @@ def unread(texts: list[str], clients: int = 40) -> Iterator[str]:
             largest = max(largest, server.memory())
         yield (
             f"{clients} clients ask one worker for 2,048 rows each, and read nothing for 10 "
-            f"seconds. Memory of the process alone: {before:.0f} MB before, {largest:.0f} MB at most. "
-            f"Then `/health` says {server.get('/health')}."
+            f"seconds. Memory of the process alone: {before:.0f} MB before, {largest:.0f} MB at "
+            f"most. Then `/health` says {server.get('/health')}."
         )

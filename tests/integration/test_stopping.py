@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -195,6 +196,23 @@ def test_workers_end_with_their_parent(model):
         process.kill()
         wait_for(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
         assert not reachable(port)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_closed_terminal_stops_the_server(model, n):
+    # The program below becomes the server, and the leader of the terminal.
+    command = [sys.executable, "-m", "pmeans", "serve", str(model), "--port", "0"]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(command[0], [*command, "--workers", str(n)])
+    said = b""
+    while b"\n" not in said:
+        said += os.read(terminal, 1000)
+    port = int(said.split(b"\n")[0].rsplit(b":", 1)[1])
+    wait_for(lambda: get(port, "/health") == b'{"status":"ok"}')
+    os.close(terminal)
+    wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
+    assert not reachable(port)
 
 
 def test_one_thread_of_blas_serves_a_request(model):

@@ -20,7 +20,7 @@ from types import FrameType
 from pmeans.errors import InputError, PmeansError
 from pmeans.serve.application import counters
 from pmeans.serve.metrics import Metrics
-from pmeans.serve.server import BACKLOG, open_server
+from pmeans.serve.server import BACKLOG, Terminal, open_server
 from pmeans.serve.service import Service, Settings
 
 TRIES = 3
@@ -121,6 +121,7 @@ class _Supervisor:
         self.to_reload: list[_Worker] = []
         self.reloading: _Worker | None = None
         self.failures = 0
+        self.terminal = Terminal()
         self.stop = self.reload = False
 
     def run(self) -> None:
@@ -149,7 +150,10 @@ class _Supervisor:
         self.stop = True
 
     def _reload(self, number: int, frame: FrameType | None) -> None:
-        self.reload = True
+        if self.terminal.closed():
+            self.stop = True
+        else:
+            self.reload = True
 
     def _look(self) -> str:
         """Hear the workers, and drop those that have died; return why no more are to be started."""

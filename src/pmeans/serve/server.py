@@ -5,7 +5,8 @@ closed. Every request that has been sent is answered, with ``Connection: close``
 end after a moment, in which a request on its way arrives. uvicorn would drop all of these.
 
 OPENING AGAIN. SIGHUP: what is served is opened anew beside the old, which then leaves. Requests and
-connections do not notice. If it cannot be opened, the old stays.
+connections do not notice. If it cannot be opened, the old stays. A terminal that is closed sends
+SIGHUP as well, and means a stop.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import warnings
@@ -45,6 +47,26 @@ def open_server(settings: Settings, metrics: Metrics) -> DrainingServer:
     return DrainingServer(app)
 
 
+class Terminal:
+    """The terminal that the process was started from, if it was."""
+
+    def __init__(self) -> None:
+        """See whether there is one."""
+        self.had_one = self._is_there()
+
+    def closed(self) -> bool:
+        """Tell whether there was one and it is gone."""
+        return self.had_one and not self._is_there()
+
+    @staticmethod
+    def _is_there() -> bool:
+        try:
+            os.close(os.open("/dev/tty", os.O_RDONLY))
+        except OSError:
+            return False
+        return True
+
+
 class DrainingServer(Server):
     """uvicorn's server, with our signals."""
 
@@ -67,6 +89,7 @@ class DrainingServer(Server):
         self.when_started: Callable[[], object] = lambda: None
         self.when_reloaded: Callable[[str], object] = lambda why: None
         self.is_orphan: Callable[[], bool] = lambda: False
+        self._terminal = Terminal()
         self._reload = False
         self._reloading: asyncio.Task[None] | None = None
 
@@ -87,8 +110,11 @@ class DrainingServer(Server):
                 signal.signal(number, handler)
 
     def handle_reload(self, number: int, frame: FrameType | None) -> None:
-        """Remember that what is served is to be opened again."""
-        self._reload = True
+        """Remember that what is served is to be opened again, or that nobody is there any more."""
+        if self._terminal.closed():
+            self.should_exit = True
+        else:
+            self._reload = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Take connections."""
