@@ -205,13 +205,17 @@ def test_a_closed_terminal_stops_the_server(model, n):
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(command[0], [*command, "--workers", str(n)])
-    said = b""
-    while b"\n" not in said:
-        said += os.read(terminal, 1000)
-    port = int(said.split(b"\n")[0].rsplit(b":", 1)[1])
-    wait_for(lambda: get(port, "/health") == b'{"status":"ok"}')
-    os.close(terminal)
-    wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
+    try:
+        said = b""
+        while b"\n" not in said:
+            said += os.read(terminal, 1000)
+        port = int(said.split(b"\n")[0].rsplit(b":", 1)[1])
+        wait_for(lambda: get(port, "/health") == b'{"status":"ok"}')
+        os.close(terminal)
+        wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)
+    except BaseException:
+        os.kill(pid, signal.SIGTERM)
+        raise
     assert not reachable(port)
 
 
