@@ -54,11 +54,12 @@ def statuses(answer):
 
 
 def test_slow_bodies_take_no_places(model):
+    many = json.dumps({"inputs": ["cat"] * 100, "lang": "en"}).encode()  # which need a place
     with serving(model, "--max-requests", "4") as (_, port), contextlib.ExitStack() as stack:
         for _ in range(16):
             stack.enter_context(connect(port)).sendall(head(len(BODY)) + BODY[:5])
         get(port, "/health")  # what was sent before it has been read
-        assert [status(port) for _ in range(8)] == [200] * 8
+        assert [status(port, body=many) for _ in range(8)] == [200] * 8
 
 
 def test_large_bodies_that_do_not_end_leave_room_for_small_ones(model):
@@ -109,7 +110,7 @@ def test_an_idle_connection_makes_room_for_a_new_one(model):
         for connection in idle:
             connection.sendall(HEALTH)
             wait_until_answered(connection)
-        assert status(port) == 200
+        wait_for(lambda: status(port) == 200)  # once they have waited long enough
         ended = select.select(idle, [], [], 20)[0]
         assert [rest(connection) for connection in ended] == [b""]  # one, and that is enough
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -49,7 +49,6 @@ _WHY = {
     405: "this path takes another method, which the header Allow names.",
 }
 _LOG = logging.getLogger("pmeans.serve")
-_Result = TypeVar("_Result")
 
 
 def counters() -> Metrics:
@@ -173,14 +172,13 @@ class Application:
                 raise RefusedError(503, f"not ready: {why}")
             return _json(route.answer(self.service) if route.answer else self.described)
         with self.traffic.body() as room:
-            content = await body.read(room)
-            with self.traffic.place():
-                return await self.compute(route, content, counted)
+            return await self.compute(route, await body.read(room), counted)
 
     async def compute(self, route: Route, content: bytes, counted: dict[str, int]) -> Response:
-        """Answer a whole request: on the event loop if it is small, else in threads."""
-        read = partial(self.read, route, content, counted)
-        route, texts, fields = read() if len(content) <= SMALL else await self.in_thread(read)
+        """Answer a whole request: on the event loop if it is small, else in a thread."""
+        if len(content) > SMALL:
+            return await self.in_thread(lambda: self.work(*self.read(route, content, counted)))
+        route, texts, fields = self.read(route, content, counted)
         work = partial(self.work, route, texts, fields)
         few = len(texts) <= FEW and counted["characters"] <= SHORT
         if few and route.quick and "parts" not in fields:  # which may ask for long rows
@@ -190,11 +188,12 @@ class Application:
             return work()
         return await self.in_thread(work)
 
-    async def in_thread(self, work: Callable[[], _Result]) -> _Result:
-        """Run something in a thread, if answers have room when its time has come."""
-        async with self.free:
-            self.traffic.check_answers()
-            return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+    async def in_thread(self, work: Callable[[], Response]) -> Response:
+        """Return what a thread answers, if there is a place to wait for one."""
+        with self.traffic.place():
+            async with self.free:
+                self.traffic.check_answers()
+                return await asyncio.get_running_loop().run_in_executor(self.threads, work)
 
     def read(
         self, route: Route, content: bytes, counted: dict[str, int]

@@ -24,6 +24,10 @@ HEAD = 65_536
 LINGER = 0.5
 """Seconds in which a request may still arrive on an idle connection that is to end."""
 
+LONG_IDLE = 5.0
+"""Seconds after which an idle connection has to leave if there are too many. Before, its next
+request may be on the way."""
+
 _LATE = b"408 Request Timeout"
 _LARGE = b"413 Content Too Large"
 _LONG = b"431 Request Header Fields Too Large"
@@ -146,10 +150,10 @@ class LimitedConnection(HttpToolsProtocol):
 
     def _end_longest_idle(self) -> None:
         """Make room for this connection, if another one only waits."""
-        others = (each for each in self.connections if each is not self)
-        idle = [each for each in others if isinstance(each, LimitedConnection) and each._idle()]
-        if idle:
-            min(idle, key=lambda each: each._since).transport.close()
+        others = (each for each in self.connections if isinstance(each, LimitedConnection))
+        idle = min(filter(LimitedConnection._idle, others), key=lambda each: each._since)
+        if self.loop.time() - idle._since >= LONG_IDLE:
+            idle.transport.close()
 
     def _busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete

@@ -27,7 +27,7 @@ class Limits:
         texts: Texts of a request.
         characters: Characters of all texts of a request.
         answer: Bytes of an answer.
-        requests: Requests that were read whole, and wait or are worked on at the same time.
+        requests: Requests that wait for a thread or are worked on by one. Small ones need none.
         bodies: Bytes of the bodies of all requests that arrive, wait or are worked on.
         answers: Bytes of answers that clients have not taken. No work begins while there are more.
         connections: Open connections. Beyond them, only `/health` and `/ready` are answered.

@@ -64,7 +64,7 @@ class Traffic:
 
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
-        """Hold one of the places for requests that are read whole and not yet answered."""
+        """Hold one of the places for requests that wait for a thread or have one."""
         if self.requests >= self.limits.requests:
             number = self.limits.requests
             many = "1 request is" if number == 1 else f"{number:,} requests are"

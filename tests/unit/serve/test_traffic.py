@@ -153,7 +153,7 @@ def test_what_is_not_of_another_site_needs_no_type(client, headers, body):
 
 
 def test_the_event_loop_looks_around_between_two_small_requests(start, monkeypatch):
-    app = start().app
+    app = start(Limits(requests=1)).app  # small ones need no place
     events = []
     encode = PowerMeanEncoder.encode
 
