@@ -1,6 +1,6 @@
 """How fast the server answers, beside FastAPI with a static model, and what overload does to it.
 
-    make bench-serve      (about seven minutes; needs wrk and the data)
+    make bench-serve      (about ten minutes; needs wrk and the data, uses nginx if installed)
 
 Client and servers share the cores of one machine and its loopback. Both servers get the same
 requests, German sentences of Tatoeba, and take turns; ratios are taken within a round. FastAPI
@@ -38,6 +38,7 @@ from serve_load import (
     write_script,
     wrk,
 )
+from serve_pressure import behind_nginx, health, stops, unread
 
 CASES = [(n, encoding) for n in (1, 64) for encoding in ("float", "base64")]
 KEPT = "## Malformed requests"
@@ -58,7 +59,7 @@ def main() -> None:
         save_static(german, model)
         scripts = {case: write_requests(Path(folder), texts, *case) for case in CASES}
         lines = [*speed(scripts, model, options.rounds), *overload(texts, options.requests)]
-        lines += kill(texts)
+        lines += [*kill(texts), *health(texts), *stops(texts), *behind_nginx(texts), *unread(texts)]
     page = HERE / "serve.md"
     kept = page.read_text(encoding="utf-8").partition(KEPT)[1:] if page.exists() else ()
     page.write_text("\n".join([beginning(about), *lines, ""]) + "\n" + "".join(kept), "utf-8")

@@ -140,14 +140,22 @@ def write_script(path: Path, bodies: Sequence[str]) -> Path:
     return path
 
 
-def wrk(server: Server, script: Path, seconds: int) -> Measured:
-    """Send requests for some seconds, one after another on each connection."""
+def wrk_command(
+    server: Server, script: Path, seconds: int, connections: int = CONNECTIONS
+) -> list[str]:
+    """Return the command that sends requests, one after another on each connection."""
     if shutil.which("wrk") is None:
         raise SystemExit("this needs wrk: apt-get install wrk")
     url = f"http://127.0.0.1:{server.port}/v1/embeddings"
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--script"]
+    return [*command, str(script), url]
+
+
+def wrk(server: Server, script: Path, seconds: int) -> Measured:
+    """Send requests for some seconds."""
+    command = wrk_command(server, script, seconds)
     before = server.processor()
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout", "30s", "--script"]
-    done = subprocess.run([*command, str(script), url], capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     result = done.stdout.partition("RESULT ")[2].split()
     n, microseconds, p50, p99, errors = map(float, result)
     used = (server.processor() - before) / max(n, 1)

@@ -16,7 +16,7 @@ from fuzz.runner import Target
 from pmeans.errors import InputError
 from pmeans.identifier import DoubtfulLanguageWarning
 from pmeans.serve import Settings
-from pmeans.serve.application import create_app
+from pmeans.serve.observed import create_app
 from served import write_served
 
 _TEXTS = ("good dog", "gut \0 suppe", "", "😀 \u2028 ‮hund", "x" * 300, "\\", "a.b" * 40)

@@ -16,12 +16,13 @@ _ARGUMENTS = (
     "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "case",
     "classifier", "cors_origin", "data", "delimiter", "device", "dictionary", "dtype",
     "encoding", "engine", "format", "header", "host", "html", "index", "input_format", "into",
-    "json", "label", "lang", "lang_column", "limit", "max_body", "max_characters",
-    "max_requests", "max_seconds", "max_texts", "model", "n_threads", "name", "normalize",
-    "on_error", "only_encoder", "only_task", "out", "output", "package", "pairs", "phrases",
-    "picture", "pivot", "port", "prune", "queries", "restart", "results", "seed", "separator",
-    "set", "shards", "suffix", "text", "texts", "threads", "token_file", "unsure", "verify",
-    "version", "word", "workers",
+    "json", "keep_alive", "label", "lang", "lang_column", "limit", "max_answer", "max_answers",
+    "max_bodies", "max_body", "max_characters", "max_connections", "max_requests",
+    "max_seconds", "max_texts", "model", "n_threads", "name", "normalize", "on_error",
+    "only_encoder", "only_task", "out", "output", "package", "pairs", "phrases", "picture",
+    "pivot", "port", "prune", "queries", "restart", "results", "seed", "separator", "set",
+    "shards", "suffix", "text", "texts", "threads", "token_file", "unsure", "verify", "version",
+    "word", "workers",
 )  # fmt: skip
 """Every option of every command, as Python writes it."""
 

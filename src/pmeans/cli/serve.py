@@ -63,42 +63,63 @@ def serve(
     max_characters: Annotated[
         int, option("N", "Characters of all texts of a request.", min=1)
     ] = 1_000_000,
+    max_answer: Annotated[int, option("N", "Bytes of an answer.", min=1)] = 32_000_000,
     max_requests: Annotated[
         int, option("N", "Requests that a process takes at a time.", min=1)
     ] = 128,
+    max_bodies: Annotated[
+        int, option("N", "Bytes of requests that a process has at a time.", min=1)
+    ] = 64_000_000,
+    max_answers: Annotated[
+        int, option("N", "Bytes of answers that clients have not taken from a process.", min=1)
+    ] = 128_000_000,
+    max_connections: Annotated[int, option("N", "Connections to a process.", min=1)] = 1000,
     max_seconds: Annotated[
         float, option("S", "For a request to arrive, and its answer to be taken.", min=0.1)
     ] = 30.0,
+    keep_alive: Annotated[
+        float, option("S", "That a connection waits for its next request.", min=0.1)
+    ] = 90.0,
 ) -> None:
     """Answer requests over HTTP: embeddings, similarity, labels, search.
 
     The paths are those of OpenAI (/v1/embeddings, /v1/models) and of text-embeddings-inference
     (/embed, /predict, /rerank, /similarity), and /detect, /classify, /explain, /search, /health,
-    /info, /metrics; /openapi.json describes them, and / is a page to try them on. MODEL and --index
-    are what 'pmeans search' takes. Each option can be set by an environment variable.
+    /ready, /info, /metrics; /openapi.json describes them, and / is a page to try them on. MODEL and
+    --index are what 'pmeans search' takes. Each option can be set by an environment variable.
+    SIGTERM stops after all answers, SIGHUP opens the files again.
     """
     from pmeans.files import optional
 
-    for module in ("starlette", "uvicorn", "httptools", "orjson"):
+    for module in ("starlette", "uvicorn", "httptools", "orjson", "threadpoolctl"):
         optional(module, "serve", "serving")
     from pmeans.serve import Limits, Settings
     from pmeans.serve.processes import serve as serve_until_stopped
 
     if token_file is None and host not in _LOOPBACK:
         warn(f"whoever can reach {host} can use this server: set a --token-file.")
-    limits = Limits(max_body, max_texts, max_characters, requests=max_requests, seconds=max_seconds)
-    hosts = _NAMES if token_file is None and host in _LOOPBACK else ()
     settings = Settings(
         model,
         classifier,
         index,
         texts,
         text,
-        approximate,
-        token_file,
-        limits,
-        hosts,
-        access_log,
-        tuple(cors_origin or ()),
+        approximate=approximate,
+        token_file=token_file,
+        limits=Limits(
+            body=max_body,
+            texts=max_texts,
+            characters=max_characters,
+            answer=max_answer,
+            requests=max_requests,
+            bodies=max_bodies,
+            answers=max_answers,
+            connections=max_connections,
+            seconds=max_seconds,
+            idle=keep_alive,
+        ),
+        hosts=_NAMES if token_file is None and host in _LOOPBACK else (),
+        access_log=access_log,
+        cors_origins=tuple(cors_origin or ()),
     )
     serve_until_stopped(settings, host, port, workers, lambda address: say(f"serving at {address}"))

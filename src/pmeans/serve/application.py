@@ -1,4 +1,9 @@
-"""The ASGI application: routes, the token, limits, threads, and errors in the shape of the path."""
+"""The ASGI application: routes, the token, limits, threads, and errors in the shape of the path.
+
+The event loop must stay free, or nobody learns that the server lives. Small requests are worked on
+right there, because a thread takes longer to ask; but only one of them each time that the loop has
+looked for new requests. All others are read, worked on and written by threads.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,11 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -22,21 +25,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels.machine import available_threads
-from pmeans.serve.access_log import AccessLog
+from pmeans.serve.bodies import Body, write_json
 from pmeans.serve.cors import Cors
 from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
-from pmeans.serve.limits import Gate
 from pmeans.serve.metrics import Metrics
-from pmeans.serve.observed import Observed
 from pmeans.serve.openapi import describe
 from pmeans.serve.page_files import PageFile, page_files
 from pmeans.serve.refusals import RefusedError, error_body, status_at
 from pmeans.serve.routes import CONVERT, EMBED, Route, served_routes, table_path
 from pmeans.serve.service import Service, Settings
 from pmeans.serve.tokens import Tokens
+from pmeans.serve.traffic import SMALL, Traffic
 
 FEW, SHORT = 64, 4000
 """Texts and characters that are worked on at once: for so few, a thread takes longer to ask."""
+
+DRAINED = 16
+"""So many times the allowed body is read and dropped before a refusal is sent."""
 
 PROMETHEUS = "text/plain; version=0.0.4"
 """The type of the metrics."""
@@ -53,26 +58,19 @@ def counters(workers: int = 1) -> Metrics:
     return Metrics([route.path for route in served_routes(classifier=False)], workers)
 
 
-def create_app(settings: Settings, metrics: Metrics | None = None) -> ASGIApp:
-    """Open what is to be served, and return the application; workers share their metrics."""
-    metrics = metrics or counters()
-    metrics.start()
-    app = _Application(Service(settings), metrics)
-    log = None if settings.access_log == "off" else AccessLog(settings.access_log)
-    return Observed(app, metrics, Cors(settings.cors_origins), log)
-
-
-class _Application:
+class Application:
     """Starlette, with a shorter way to what the table of routes has: it takes half the time."""
 
-    def __init__(self, service: Service, metrics: Metrics) -> None:
-        self.service, self.metrics = service, metrics
-        self.limits, tokens = service.settings.limits, service.settings.token_file
-        self.tokens = None if tokens is None else Tokens(tokens)
-        self.hosts = {name.encode() for name in service.settings.hosts}
-        self.gate = Gate(self.limits.requests)
+    def __init__(self, settings: Settings, metrics: Metrics, cors: Cors) -> None:
+        """Open what is to be served."""
+        self.service, self.metrics, self.cors = Service(settings), metrics, cors
+        self.limits, self.tokens = settings.limits, _tokens(settings)
+        self.hosts = {name.encode() for name in settings.hosts}
+        self.traffic = Traffic(self.limits)
+        self.turn = asyncio.Lock()
         self.threads = ThreadPoolExecutor(available_threads(), "pmeans")
-        routes = served_routes(service.settings.classifier is not None)
+        self.free = asyncio.Semaphore(available_threads())
+        routes = served_routes(settings.classifier is not None)
         self.described = describe(routes, self.tokens is not None)
 
         def methods(file: PageFile) -> list[str]:
@@ -94,19 +92,23 @@ class _Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have Starlette answer it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = Body(scope, receive)
+        route = self.route(scope["method"], scope["path"])
+        answer: ASGIApp = self.app
         if self.hosts and not self.meant(scope):
             names = b", ".join(sorted(self.hosts)).decode()
             why = f"this server answers requests to {names}: set a token to use other names."
-            refused = RefusedError(421, why, {"Connection": "close"})
-            await _error(scope["path"], refused)(scope, receive, send)
-            return
-        route = scope["type"] == "http" and self.route(scope["method"], scope["path"])
-        if not route:
-            await self.app(scope, receive, send)
-            return
-        with ExitStack() as place:
-            response = await self.respond(route, Request(scope, receive), place)
-            await response(scope, receive, send)
+            answer = _error(scope["path"], RefusedError(421, why, {"Connection": "close"}))
+        elif route is not None:
+            answer = await self.respond(route, Request(scope), body)
+        # What is left of a body must not be taken for the next request.
+        await body.drain(DRAINED * self.limits.body)
+        length = len(answer.body) if isinstance(answer, Response) else 0
+        with self.traffic.answer(length):
+            await answer(scope, receive, send if body.ended else _closing(send))
 
     def route(self, method: str, path: str) -> Route | None:
         """Return the route of a request, if the table has one."""
@@ -123,36 +125,40 @@ class _Application:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        """End the threads with the server."""
         yield
         self.threads.shutdown()
 
-    async def respond(self, route: Route, request: Request, place: ExitStack) -> Response:
-        """Answer a request, whatever happens: until it is sent it has a place."""
+    async def reload(self) -> None:
+        """Open what is served and read the tokens again: whoever asks from then on gets the new."""
+        settings = self.service.settings
+        self.service, self.tokens = await asyncio.to_thread(
+            lambda: (Service(settings), _tokens(settings))
+        )
+
+    async def respond(self, route: Route, request: Request, body: Body) -> Response:
+        """Return the answer to a request, whatever happens."""
         counted: dict[str, int] = request.scope["counted"]
-        body = request.stream()
         try:
+            if not route.open:
+                self.traffic.check_connections()
             self.check_token(route, request)
             if route.texts:
+                self.check_origin(request)
                 _check_framing(request)
-                place.enter_context(self.gate.place())
             names = route.names(request.scope["path"])
-            response = await self.answer(route, names, body, counted)
-        except RefusedError as refused:
-            response = _error(route.path, refused)
-            with contextlib.suppress(ClientDisconnect):
-                await self.limits.drain(body)
+            return await self.answer(route, names, body, counted)
+        except RefusedError as error:
+            refused = error
         except (InputError, LanguageError) as error:
             param = "lang" if isinstance(error, LanguageError) else None
-            response = _error(
-                route.path, RefusedError(422, str(error), param=param, code="invalid_value")
-            )
+            refused = RefusedError(422, str(error), param=param, code="invalid_value")
         except ClientDisconnect:
-            response = _error(route.path, RefusedError(408, "the client has gone."))
+            refused = RefusedError(408, "the client has gone.")
         except Exception:
             _LOG.exception("error in %s, request %s", route.path, request.scope["request_id"])
-            why = "an error of the server, which its log describes."
-            response = _error(route.path, RefusedError(500, why))
-        return response
+            refused = RefusedError(500, "an error of the server, which its log describes.")
+        return _error(route.path, refused)
 
     def check_token(self, route: Route, request: Request) -> None:
         """Refuse a request without one of the tokens."""
@@ -162,42 +168,100 @@ class _Application:
             why = "the bearer token is missing or wrong: send 'Authorization: Bearer TOKEN'."
             raise RefusedError(401, why, {"WWW-Authenticate": "Bearer"})
 
+    def check_origin(self, request: Request) -> None:
+        """Refuse what a page of another site can send without asking first, which JSON it cannot.
+
+        Pages of the origins that CORS admits may send what they like.
+        """
+        headers = request.headers
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and self.cors.admit(origin.encode("latin-1")):
+            return
+        foreign = origin is not None and origin.partition("://")[2] != headers.get("host")
+        kind = headers.get("content-type", "")
+        is_json = kind.partition(";")[0].strip().lower() == "application/json"
+        if (foreign or site not in ("same-origin", "none")) and not is_json:
+            why = (
+                f"a page of another site sends {kind[:40]!r}: it has to send JSON, with "
+                "'Content-Type: application/json'."
+            )
+            raise RefusedError(415, why)
+
     async def answer(
-        self,
-        route: Route,
-        names: list[str],
-        stream: AsyncIterator[bytes],
-        counted: dict[str, int],
+        self, route: Route, names: list[str], body: Body, counted: dict[str, int]
     ) -> Response:
         """Answer what is asked: the texts that count are entered in ``counted``."""
         if not route.texts:
             if route.path == "/metrics":
                 return Response(self.metrics.render(self.service.build()), media_type=PROMETHEUS)
+            if route.path == "/ready" and (why := self.traffic.refusal()):
+                raise RefusedError(503, f"not ready: {why}")
             return _json(route.answer(self.service, *names) if route.answer else self.described)
-        body = await self.limits.read(stream)
-        if route is EMBED and body.startswith(FORM):
-            route = CONVERT
-        given = read_form(body) if route.form else read_json(body)
-        fields = read_fields(given, route.fields)
-        texts = route.take_texts(fields)
-        counted.update(characters=self.limits.check(texts, route.texts), texts=len(texts))
+        with self.traffic.body() as room:
+            return await self.compute(route, await body.read(room), counted)
+
+    async def compute(self, route: Route, content: bytes, counted: dict[str, int]) -> Response:
+        """Answer a whole request: on the event loop if it is small, else in a thread."""
+        if len(content) > SMALL:
+            return await self.in_thread(lambda: self.work(*self.read(route, content, counted)))
+        route, texts, fields = self.read(route, content, counted)
         work = partial(self.work, route, texts, fields)
         few = len(texts) <= FEW and counted["characters"] <= SHORT
         if few and route.quick and "parts" not in fields:  # which may ask for long rows
+            await self.turn.acquire()
+            asyncio.get_running_loop().call_soon(self.turn.release)
+            self.traffic.check_answers()
             return work()
-        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+        return await self.in_thread(work)
+
+    async def in_thread(self, work: Callable[[], Response]) -> Response:
+        """Return what a thread answers, if there is a place to wait for one."""
+        with self.traffic.place():
+            async with self.free:
+                self.traffic.check_answers()
+                return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+
+    def read(
+        self, route: Route, content: bytes, counted: dict[str, int]
+    ) -> tuple[Route, list[str], dict[str, Any]]:
+        """Return what a body asks for: the route, for that of a form, its texts, other fields."""
+        if route is EMBED and content.startswith(FORM):
+            route = CONVERT
+        given = read_form(content) if route.form else read_json(content)
+        fields = read_fields(given, route.fields)
+        texts = route.take_texts(fields)
+        counted.update(characters=self.limits.check(texts, route.texts), texts=len(texts))
+        return route, texts, fields
 
     def work(self, route: Route, texts: list[str], fields: dict[str, Any]) -> Response:
-        """Compute an answer and write it, in a thread."""
+        """Compute an answer and write it."""
         assert route.answer is not None
         found = route.answer(self.service, texts, **fields)
-        return _Answer(found, media_type="text/plain") if route.form else _json(found)
+        response = _Answer(found, media_type="text/plain") if route.form else _json(found)
+        self.limits.check_answer(len(response.body), "these texts")
+        return response
 
     async def unknown(self, request: Request, error: Exception) -> Response:
         """Answer a request to a path or by a method that there is not."""
         assert isinstance(error, HTTPException)
         path, why = request.url.path, _WHY.get(error.status_code, error.detail)
         return _error(path, RefusedError(error.status_code, why, error.headers))
+
+
+def _tokens(settings: Settings) -> Tokens | None:
+    return None if settings.token_file is None else Tokens(settings.token_file)
+
+
+def _closing(send: Send) -> Send:
+    """Return what sends an answer after which the connection ends."""
+
+    async def send_and_close(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            others = [pair for pair in message["headers"] if pair[0] != b"connection"]
+            message["headers"] = [*others, (b"connection", b"close")]
+        await send(message)
+
+    return send_and_close
 
 
 class _Answer(Response):
@@ -222,8 +286,7 @@ def _check_framing(request: Request) -> None:
 
 
 def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    body = orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY)
-    return _Answer(body, status, headers, media_type="application/json")
+    return _Answer(write_json(found), status, headers, media_type="application/json")
 
 
 def _error(path: str, refused: RefusedError) -> Response:

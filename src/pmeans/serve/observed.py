@@ -12,21 +12,32 @@ import re
 import time
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from pmeans.serve.access_log import AccessLog, Entry
+from pmeans.serve.application import Application, counters
 from pmeans.serve.cors import PREFLIGHT, Cors
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.routes import table_path
+from pmeans.serve.service import Settings
 
 _SANE = re.compile(rb"[\w.:/+=@-]{1,128}")  # what may be a request's name in logs and headers
+
+
+def create_app(settings: Settings, metrics: Metrics | None = None) -> Observed:
+    """Open what is to be served, and return the application; workers share their metrics."""
+    metrics = metrics or counters()
+    metrics.start()
+    cors = Cors(settings.cors_origins)
+    log = None if settings.access_log == "off" else AccessLog(settings.access_log)
+    return Observed(Application(settings, metrics, cors), metrics, cors, log)
 
 
 class Observed:
     """An application whose requests are named, counted and logged; preflights are answered here."""
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, cors: Cors, access_log: AccessLog | None
+        self, app: Application, metrics: Metrics, cors: Cors, access_log: AccessLog | None
     ) -> None:
         self.app, self.metrics, self.cors, self.access_log = app, metrics, cors, access_log
         self.prefix, self.numbers = os.urandom(6).hex(), itertools.count(1)

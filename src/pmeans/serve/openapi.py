@@ -15,9 +15,10 @@ _REFUSALS = {
     404: "what is asked for is not served",
     408: "the request did not arrive in time",
     413: "the body is too long",
-    415: "the body is compressed, or an upgrade is asked for",
-    422: "a field is wrong, or there is too much text",
+    415: "the body is compressed, an upgrade is asked for, or another site sends no JSON",
+    422: "a field is wrong, there is too much text, or the answer would be too long",
     429: "too many requests at a time",
+    503: "the server stops, or clients have too many connections or untaken answers",
 }
 
 
@@ -75,7 +76,7 @@ def _operation(route: Route) -> dict[str, Any]:
         | {
             str(status_at(route.path, status)): {"description": why, "content": error}
             for status, why in _REFUSALS.items()
-            if route.texts or status == 401 or (route.parameter and status == 404)
+            if route.texts or status in (401, 503) or (route.parameter and status == 404)
         },
     }
     if route.parameter:

@@ -229,6 +229,13 @@ ROUTES = (
         open=True,
     ),
     Route(
+        "/ready",
+        "Say whether the server takes work: not while it stops or is full.",
+        lambda service: {"status": "ready"},
+        _object(status=_TEXT),
+        open=True,
+    ),
+    Route(
         "/info",
         "Say what is served, and the limits.",
         tei.info,

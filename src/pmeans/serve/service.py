@@ -45,6 +45,12 @@ from pmeans.types import Floats, Power
 EXPLAINED = 10_000
 """Characters of the texts of one request for explanations: each word costs a matrix row or two."""
 
+NUMBER = 16
+"""Bytes of a number in JSON with its comma, at most."""
+
+ENTRY = 80
+"""Bytes of a row that a search finds, without its text, at most."""
+
 Lang = str | list[str] | None
 
 
@@ -133,9 +139,10 @@ class Service:
         user: str | None = None,
     ) -> dict[str, Any]:
         """Answer as OpenAI does: rows of length 1. ``model`` and ``user`` change nothing."""
-        rows = self.embed(texts, lang, dimensions)
+        in_base64 = encoding_format == "base64"
+        rows = self._encode(self.encoder, texts, lang, dimensions, 6 if in_base64 else NUMBER)
         vectors: list[Any] = list(rows)
-        if encoding_format == "base64":
+        if in_base64:
             little = rows.astype("<f4", copy=False)
             vectors = [base64.b64encode(row).decode("ascii") for row in little]
         words = sum(len(text.split()) for text in texts)
@@ -164,6 +171,21 @@ class Service:
         encoder = self.encoder
         if parts is not None:
             encoder = chosen(models.power_means(encoder, "a choice of parts"), parts)
+        return self._encode(encoder, texts, lang, dimensions, NUMBER, normalize, prompt_name)
+
+    def _encode(
+        self,
+        encoder: SentenceEncoder,
+        texts: list[str],
+        lang: Lang,
+        dimensions: int | None,
+        n_bytes: int,
+        normalize: bool = True,
+        prompt_name: str | None = None,
+    ) -> Floats:
+        """Return a row per text, if an answer has room for them with so many bytes per number."""
+        columns = encoder.dim if dimensions is None else min(dimensions, encoder.dim)
+        self._check_rows(len(texts), columns, n_bytes)
         rows = encoder.encode(
             texts,
             prompt_name,
@@ -174,9 +196,13 @@ class Service:
         )
         return np.ascontiguousarray(rows)
 
+    def _check_rows(self, n_rows: int, columns: int, n_bytes: int) -> None:
+        of = f"{n_rows:,} × {columns:,} numbers"
+        self.settings.limits.check_answer(n_rows * columns * n_bytes, of)
+
     def similarity(self, texts: list[str], lang: Lang = None, parameters: object = None) -> Floats:
         """Return the cosine of the first text with each other one, (n - 1,)."""
-        rows = self.embed(texts, lang)
+        rows = self._encode(self.encoder, texts, lang, None, n_bytes=0)  # none of them is sent
         return self.encoder.similarity(rows[0], rows[1:])[0]
 
     def detect(self, texts: list[str]) -> list[dict[str, Any]]:
@@ -245,10 +271,16 @@ class Service:
         self, texts: list[str], lang: Lang = None, k: int = 10
     ) -> list[list[dict[str, Any]]]:
         """Return the rows of the index nearest to each text, best first."""
-        index, queries = self.index, self.embed(texts, lang)
+        index, limits = self.index, self.settings.limits
+        of = f"{len(texts):,} × {k:,} rows"
+        limits.check_answer(len(texts) * k * ENTRY, of)
+        queries = self._encode(self.encoder, texts, lang, None, n_bytes=0)
         graph = self._graph
         found, scores = graph.top_k(queries, k) if graph else top_k(queries, index.rows, k)
-        known = index.texts_of(np.unique(found).tolist())
+        known = index.texts_of(np.unique(found[found >= 0]).tolist())
+        lengths = {row: len(text.encode("utf-8", "replace")) for row, text in known.items()}
+        n_bytes = sum(lengths.get(row, 0) for row in found.ravel().tolist())
+        limits.check_answer(n_bytes + found.size * ENTRY, f"{of} with their texts")
         return [
             [
                 {"row": row, "score": score, "text": known.get(row)}
@@ -275,6 +307,7 @@ class Service:
         parts = tuple(Part(name, powers) for name, powers in embedding_types)
         recipe = Recipe(parts, "convert", root="principal")
         encoder = inner.replace(recipe=recipe, znorm=None, alignment=None)
+        self._check_rows(len(texts), encoder.dim, NUMBER)
         rows = encoder.encode(texts, lang=self._codes(encoder, lang), n_threads=1)
         lines = [orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] for row in rows]
         return b"".join(line.replace(b",", b" ") + b"\n" for line in lines)

@@ -22,7 +22,7 @@ def start(folder, tmp_path_factory):
     from starlette.testclient import TestClient
 
     from pmeans.serve import Limits, Settings
-    from pmeans.serve.application import create_app
+    from pmeans.serve.observed import create_app
 
     def client(limits=None, token=None, **changes):
         if token is not None:

@@ -96,12 +96,12 @@ def test_a_client_that_is_too_many_is_told_when_to_come_again(start, monkeypatch
         first = threading.Thread(target=lambda: send(client, "/embed", ["dog"] * 100))
         first.start()
         assert entered.wait(10)
-        answer = send(client, "/embed", ["dog"])
+        answer = send(client, "/embed", ["dog"] * 100)
         leave.set()
         first.join()
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == "1"
-    assert "1 requests at a time" in message(answer)
+    assert "1 request is taken at a time" in message(answer)
 
 
 BAD = {

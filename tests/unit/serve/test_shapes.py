@@ -199,7 +199,7 @@ def test_classify_says_that_a_language_is_doubtful(tmp_path):
 
     import pmeans
     from pmeans.serve import Settings
-    from pmeans.serve.application import create_app
+    from pmeans.serve.observed import create_app
 
     texts = ["The train was late again.", "We won the game in the last minute."] * 4
     classifier = pmeans.TransferClassifier().fit(texts, ["travel", "sport"] * 4, lang="en")
