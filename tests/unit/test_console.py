@@ -63,7 +63,6 @@ def test_a_warning_names_options_as_they_are_typed(show):
     assert show(lambda: warn("name the encoding=.")) == "warning: name the --encoding.\n"
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_a_classifier_of_labels_that_look_like_markup_is_fitted_and_compared(show, tmp_path):
     words = ["cat", "dog", "soup", "tea"]
     vectors = np.array([[3, 0], [2, 0], [-3, 1], [-2, 1]], dtype=np.float32)

@@ -23,7 +23,7 @@ Name = str | int | bool | float
 
 Label = Name | Collection[str]
 
-FEW, RARE = 10, 3
+FEW, RARE = 8, 3
 """Different texts below which training, and a class, are warned of."""
 
 

@@ -155,7 +155,7 @@ def transferred(dataset, encoder, **settings):
 
 def shifted():
     """A language whose rows lie elsewhere than those that are trained on."""
-    encoder, dataset = problem()
+    encoder, dataset = problem(n=1200)
     space = encoder.spaces["table"]
     start = space.tables["de"].start
     space.matrix[start:, ::5] += 8

@@ -171,7 +171,6 @@ def test_an_empty_cell_is_an_empty_text(fitted, missing):
     np.testing.assert_array_equal(got, fitted.predict_proba(["", "the good dog"], lang="en"))
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_scores_are_cross_validated_whatever_the_labels(classifier):
     assert cross_val_score(classifier, TEXTS, AS["int"], cv=2).tolist() == [1, 1]
     found = cross_val_score(classifier, np.array(TEXTS), AS["bool"], cv=2, scoring="roc_auc")
@@ -180,7 +179,6 @@ def test_scores_are_cross_validated_whatever_the_labels(classifier):
     assert p.shape == (20, 2)
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_a_grid_is_searched_over_encoders_and_options(encoder, classifier):
     plain = make_encoder("none")
     grid = [{"encoder": [plain, encoder]}, {"class_weight": ["balanced"], "unsure": [1.0]}]

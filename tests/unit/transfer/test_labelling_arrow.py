@@ -80,7 +80,6 @@ def test_columns_that_are_all_taken_and_folders_that_are_not_there_are_refused(c
         predict(classifier, twice)
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_found_languages_are_told_and_doubts_are_noted():
     texts = ["The dog runs.", "The cat sleeps.", "The soup is good.", "The meal was bad."]
     classifier = TransferClassifier(pmeans.load()).fit(

@@ -172,7 +172,6 @@ def test_one_row_a_class_is_enough(encoder):
     assert classifier.predict(["schlecht", "gut"], lang="de").tolist() == ["neg", "pos"]
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_a_text_that_is_repeated_tells_nothing_about_others(encoder):
     # The labels of nine texts are drawn at random. Each text stands there six times.
     texts = [f"the {word} {other}" for word in ("good", "bad", "sad") for other in OTHER]
@@ -370,7 +369,6 @@ def test_options_are_checked_before_anything_is_encoded(encoder, options):
         TransferClassifier(**{"encoder": encoder} | options).fit(["xyzzy"], ["pos"], lang="en")
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_several_labels_a_row_have_no_threshold(encoder):
     classifier = TransferClassifier(encoder).fit(
         ["good", "bad", "dog"], [["a"], ["b"], []], lang="en"
@@ -416,7 +414,6 @@ def test_without_a_known_word_the_shares_of_training_are_explained(encoder):
     assert found.verdict().endswith("(no known word, constant +0.405)")
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_labels_that_differ_in_case_or_blanks_alone_are_pointed_out(encoder):
     texts, labels = opinions(60, "en")
     labels[0] = " NEG "

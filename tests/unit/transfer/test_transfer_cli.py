@@ -85,7 +85,6 @@ def test_what_was_chosen_is_said(run, files):
     assert TransferClassifier.load("made").chosen.powers is None
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_of_one_text_per_class_nothing_is_promised(run, files):
     (files / "two.csv").write_text("text,label\ngood,pos\ngood,pos\nbad,neg\n")
     result = run("fit two.csv --lang en --model enc --out made")
@@ -404,7 +403,6 @@ def test_half_a_character_in_a_label_is_named_by_its_line_or_passed_over(run, fi
     assert "warning: could not read 1 row." in result.stderr
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.transfer.FewRowsWarning")
 def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
     write_csv("en.csv", "en", extra="40,the good dog,POS\n41,the bad dog, neg \n")
     with pytest.warns(AlikeLabelsWarning, match="'POS' and 'pos' are two classes") as told:

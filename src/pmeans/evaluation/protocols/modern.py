@@ -106,16 +106,21 @@ def _fit(x: Array, labels: Array, dataset: Dataset, threads: int) -> tuple[Any, 
 
 
 def _transfer(job: Job, view: View, part: TaskPart, rows: Array) -> tuple[Predict, float]:
-    from pmeans.transfer import TransferClassifier
-    from pmeans.transfer.scores import UnknownWordsWarning
+    from pmeans.transfer import (
+        FewRowsWarning,
+        FewTextsWarning,
+        TransferClassifier,
+        UnknownWordsWarning,
+    )
 
     dataset, adapt = job.dataset, job.settings.adapt
     train = dataset.rows[job.train_lang][part]
     weight = job.settings.class_weight
     classifier = TransferClassifier(view.encoder, class_weight=weight, seed=SEED)
     with warnings.catch_warnings():
-        # Coverage is part of every result.
+        # Coverage and the number of rows are part of every result.
         warnings.simplefilter("ignore", UnknownWordsWarning)
+        warnings.simplefilter("ignore", FewRowsWarning)
         labels = [dataset.classes[label] for label in train.labels[rows]]
         classifier.fit([train.sentences[i] for i in rows], labels, lang=job.train_lang)
     numbers = np.array([dataset.classes.index(name) for name in classifier.classes_])
@@ -127,7 +132,10 @@ def _transfer(job: Job, view: View, part: TaskPart, rows: Array) -> tuple[Predic
         if lang != job.train_lang and adapt:
             unlabelled = dataset.rows[lang][part].sentences
             on_test = adapt == "test"
-            classifier.adapt(texts if on_test else [unlabelled[i] for i in others], lang=lang)
+            given = texts if on_test else [unlabelled[i] for i in others]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FewTextsWarning)
+                classifier.adapt(given, lang=lang)
         probabilities = classifier.predict_proba(texts, lang=lang)
         predicted = numbers[probabilities.argmax(axis=1)]
         right = predicted == examples.labels[test]
