@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.errors import FormatError, LanguageError
+from pmeans.errors import FormatError, LanguageError, counted
 from pmeans.kernels import GramWeights
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Ids
@@ -114,8 +114,8 @@ class Doubts:
 
     def __str__(self) -> str:
         return (
-            f"of {self.texts:,} texts, {self.none:,} are in none of the model's languages, and the "
-            f"language of {self.doubtful:,} is doubtful. The likeliest was taken."
+            f"{counted(self.texts, 'text')}: {self.none:,} in none of the model's languages, "
+            f"{self.doubtful:,} in a doubtful one. The likeliest was taken."
         )
 
     def warn(self, stacklevel: int) -> None:

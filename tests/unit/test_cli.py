@@ -85,9 +85,7 @@ def test_embed_writes_rows_and_says_so_on_standard_error(run, tiny, tmp_path):
     out = tmp_path / "out.npy"
     result = run("embed", tiny, sentences, "--lang", "en", "--out", out)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert (
-        result.stderr == f"3 rows of 6 numbers in {out}.\n1 rows have no known word and are zero.\n"
-    )
+    assert result.stderr == f"3 rows of 6 numbers in {out}.\n1 row without a known word: zeros.\n"
     np.testing.assert_array_equal(np.load(out)[0], [1, 0] * 3)
 
 
@@ -109,7 +107,7 @@ def test_embed_warns_of_rows_that_it_skipped(run, tiny, tmp_path):
     args = ["embed", tiny, lines, "--lang", "en", "--out", tmp_path / "out.npy"]
     assert run(*args).exit_code == 1
     result = run(*args, "--on-error", "skip", "--restart")
-    assert "warning: 1 rows could not be read and are zero." in result.stderr
+    assert "warning: 1 row could not be read: zeros." in result.stderr
     assert np.load(tmp_path / "out.npy").shape == (2, 6)
 
 
@@ -162,6 +160,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(tiny, args):
 def test_messages_name_options_as_they_are_typed():
     told = 'restart=True, on_error="skip" or lang=; x/lang=de.txt stays, as n=1 does'
     expected = "--restart, --on-error skip or --lang; x/lang=de.txt stays, as n=1 does"
+    assert typed('class_weight="balanced"') == "--balanced"
     assert typed(told) == expected
 
 

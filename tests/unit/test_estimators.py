@@ -144,7 +144,7 @@ def test_z_scores_of_a_language_that_was_not_fitted_are_refused():
     for lang in ("fr", None):
         with pytest.raises(LanguageError, match=r"no z-norm was fitted for .*'en', 'de'"):
             fitted.transform(rows, lang=lang)
-    with pytest.raises(InputError, match="3 texts and 1 languages"):
+    with pytest.raises(InputError, match="3 texts and 1 language:"):
         fitted.transform(rows, lang=["en"])
 
 

@@ -206,6 +206,6 @@ def test_the_language_of_a_query_is_found(tmp_path, toy):
     encoder = PowerMeanEncoder(recipe, {"toy": toy}, identifier=make_identifier(words))
     np.save(tmp_path / "rows.npy", encoder.encode(["cat", "sat", "katze"], lang=["en", "en", "de"]))
     index = open_index(tmp_path / "rows.npy")
-    with pytest.warns(DoubtfulLanguageWarning, match="of 3 texts, 1 are in none"):
+    with pytest.warns(DoubtfulLanguageWarning, match="3 texts: 1 in none"):
         answers = [hits for _, hits in find(encoder, index, ["katze", "sat", "42"], k=1)]
     assert [[hit.row for hit in hits] for hits in answers] == [[2], [1], []]

@@ -44,7 +44,7 @@ def test_without_texts_there_is_no_column_for_them(run):
 def test_queries_of_a_file_are_numbered_and_unknown_ones_counted(run):
     result = run("--queries", "-", "-k", "1", input="haus\n\nhund\n")
     assert result.stdout == "0\t1\t1.0000\t0\n2\t1\t0.5477\t2\n"
-    assert result.stderr.startswith("warning: 1 queries found nothing")
+    assert result.stderr.startswith("warning: nothing found for 1 of the queries")
 
 
 def test_json_has_a_line_for_every_query(run):

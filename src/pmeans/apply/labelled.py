@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmeans.errors import InputError, LanguageError
+from pmeans.errors import InputError, LanguageError, counted
 from pmeans.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.rows import Source, language_code, read_lines
 from pmeans.rows.fields import Block, Place
@@ -101,7 +101,7 @@ def read_labelled(
             langs.append(code or "")
         report(block.place)
     if not texts:
-        lost = f", and {skipped:,} rows could not be read" if skipped else ""
+        lost = f", and {counted(skipped, 'row')} could not be read" if skipped else ""
         raise InputError(f"{source.name}: no rows to learn from or to compare with{lost}.")
     told = source.fields.lang_column is not None
     return LabelledRows(texts, labels, langs if told else lang, skipped)

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import typer
 
+from pmeans.errors import counted
+
 _ARGUMENTS = (
     "batch_size", "delimiter", "dtype", "encoding", "format", "index", "input_format", "label",
     "lang", "lang_column", "model", "n_threads", "normalize", "on_error", "restart", "text",
@@ -40,6 +42,7 @@ def typed(message: str) -> str:
     The library names its arguments, and an option is called as its argument.
     """
     named = "|".join(_ARGUMENTS)
+    message = message.replace('class_weight="balanced"', "--balanced")
 
     def option(found: re.Match[str]) -> str:
         return f"--{found[1].replace('_', '-')}{f' {found[2]}' if found[2] else ''}"
@@ -101,4 +104,4 @@ def job(title: str, total: int | None, out: str) -> Iterator[tuple[Any, Any]]:
         yield sys.stdout.buffer, lambda state: None
         return
     with resumable(), progress(title) as step:
-        yield out, lambda state: step(state.offset, f"{state.rows:,} rows", total)
+        yield out, lambda state: step(state.offset, counted(state.rows, "row"), total)

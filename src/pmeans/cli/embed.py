@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, say, warn
 from pmeans.cli.options import argument, examples, flag, option
+from pmeans.errors import counted
 
 if TYPE_CHECKING:
     from pmeans.identifier import Doubts
@@ -86,14 +87,15 @@ def embed(
         state = apply.embed_to_file(
             encoder, source, to, how, format=format_, restart=restart, report=report, keep=(model,)
         )
-    say(f"{state.rows:,} rows of {encoder.dim} numbers{'' if out == '-' else f' in {out}'}.")
+    where = "" if out == "-" else f" in {out}"
+    say(f"{counted(state.rows, 'row')} of {encoder.dim} numbers{where}.")
     _say_counts(state.empty, state.skipped, how.doubts)
 
 
 def _say_counts(empty: int, skipped: int, doubts: Doubts) -> None:
     if empty:
-        say(f"{empty:,} rows have no known word and are zero.")
+        say(f"{counted(empty, 'row')} without a known word: zeros.")
     if doubts.any:
         warn(str(doubts))
     if skipped:
-        warn(f"{skipped:,} rows could not be read and are zero.")
+        warn(f"{counted(skipped, 'row')} could not be read: zeros.")

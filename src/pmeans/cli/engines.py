@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pmeans.cli.console import progress, resumable, say
 from pmeans.cli.options import option
+from pmeans.errors import counted
 
 if TYPE_CHECKING:
     from pmeans.parts import Engine, Tally
@@ -45,8 +46,9 @@ def run(
         work = module.run if engine == "spark" else _shown(module.run)  # Spark shows a bar itself
     with resumable():
         done = make(**given, engine=work)
-    there = f", {done.found:,} of which were there" if done.found else ""
-    say(f"{done.rows:,} rows in {done.parts:,} parts in {given['out']}{there}.")
+    there = f", {done.found:,} of them there before" if done.found else ""
+    made = f"{counted(done.rows, 'row')} in {counted(done.parts, 'part')}"
+    say(f"{made} in {given['out']}{there}.")
     return done
 
 

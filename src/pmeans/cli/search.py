@@ -96,7 +96,7 @@ def search(
             f"nothing found: the model knows no word of {query!r}, or none of all rows."
         )
     if unknown:
-        warn(f"{unknown:,} queries found nothing: the model knows none of their words.")
+        warn(f"nothing found for {unknown:,} of the queries: the model knows none of their words.")
 
 
 INDEXING = examples("pmeans index vectors/ --shards 4 --engine ray --out index/")

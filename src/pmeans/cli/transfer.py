@@ -83,14 +83,15 @@ def fit(
             encoder,
             lang,
             separator,
-            lambda place: step(place.offset, f"{place.rows:,} rows", source.size),
+            lambda place: step(place.offset, counted(place.rows, "row"), source.size),
         )
     with progress("fitting") as step:
         classifier.fit(rows.texts, rows.labels, lang=rows.lang, progress=step)
     _adapt_to(classifier, adapt, None)
     classifier.save(out)
     chosen = classifier.chosen
-    say(f"{len(classifier.classes_):,} classes learned from {chosen.rows:,} rows, in {out}.")
+    learned = counted(chosen.rows, "row")
+    say(f"{len(classifier.classes_):,} classes learned from {learned}, in {out}.")
     kept = f"the first {chosen.columns:,} of {encoder.dim:,} columns"
     if chosen.powers is not None:
         kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
@@ -154,7 +155,7 @@ def predict(
             engine, parts.predict_parts, unfit, files=file, out=out, classifier=folder, text=text,
             lang=lang, lang_column=lang_column, on_error=on_error, restart=restart,
         )  # fmt: skip
-        say(f"{done.unsure:,} of the rows are unsure.")
+        say(f"unsure: {counted(done.unsure, 'row')}.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
             warn(str(done.doubts))
@@ -175,7 +176,7 @@ def predict(
             classifier, source, to, how, format=format_, restart=restart, report=report, keep=keep
         )
     where = "" if out == "-" else f" in {out}"
-    say(f"{state.rows:,} rows{where}, {state.unsure:,} of them unsure.")
+    say(f"{counted(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
     for warning in how.words.warnings(encoder):
         warn(warning)
@@ -321,7 +322,7 @@ def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str
     for given in files or ():
         texts, code = read_adaptation(given, classifier.encoder_, lang)
         classifier.adapt(texts, lang=code)
-        say(f"{code or 'the texts'} adapted to {len(texts):,} lines.")
+        say(f"{code or 'the texts'} adapted to {counted(len(texts), 'line')}.")
 
 
 def _say_score(chosen: Chosen) -> None:
@@ -346,9 +347,9 @@ def _say_score(chosen: Chosen) -> None:
 
 def _say_doubts(skipped: int, empty: int) -> None:
     if empty:
-        say(f"{empty:,} rows have no known word.")
+        say(f"{counted(empty, 'row')} without a known word.")
     if skipped:
-        warn(f"{skipped:,} rows could not be read.")
+        warn(f"{counted(skipped, 'row')} could not be read.")
 
 
 def _show(found: Evaluation) -> None:
@@ -364,5 +365,6 @@ def _show(found: Evaluation) -> None:
         table(("LABEL \\ PREDICTED", *columns), [(str(name), *n) for name, n in lines])
     known = ", ".join(f"{lang} {words.known:.1%}" for lang, words in found.words.languages.items())
     sure = "" if not found.unsure else f" ({found.accuracy_sure or 0:.3f} of those that are sure)"
-    say(f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}, {found.rows:,} rows.")
+    rows_seen = counted(found.rows, "row")
+    say(f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}, {rows_seen}.")
     say(f"unsure {found.unsure:.1%}; known words: {known}.")

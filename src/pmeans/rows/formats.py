@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from pmeans.errors import FormatError, InputError, did_you_mean
+from pmeans.errors import FormatError, InputError, counted, did_you_mean
 from pmeans.rows import lines as reading
 from pmeans.rows.fields import ABSENT, Block, Fields
 from pmeans.rows.lines import Chunk, Lines, strange
@@ -225,9 +225,9 @@ class Table(Parser):
             if isinstance(record, _RecordError):
                 raise record
             if fields.whole and len(record) != n:
-                raise ValueError(f"{len(record)} columns, and the header has {n}")
+                raise ValueError(f"{counted(len(record), 'column')}, and the header has {n}")
             if len(record) <= least:
-                raise ValueError(f"only {len(record)} columns")
+                raise ValueError(f"only {counted(len(record), 'column')}")
             found = [record[i] for i in at.values()]
             # Undecodable bytes matter in the columns asked for alone.
             if strange("".join(record if fields.whole else found)):
@@ -277,10 +277,10 @@ class Table(Parser):
                 return records, ends
             except csv.Error as error:
                 at = reader.line_num + behind
-                earlier = f"{at - began - 1:,} line{'s' if at > began + 2 else ''} before"
+                earlier = counted(at - began - 1, "line")
                 problem, line = str(error), at
                 if at > began + 1:
-                    problem += f" (the row begins {earlier})"
+                    problem += f" (the row begins {earlier} before)"
                 if isinstance(error, _OpenQuoteError) or "end of data" in problem:
                     unfinished = len(chunk.text) - starts[began]
                     whole = chunk.last or just_one or at < len(chunk.ends)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pmeans import config
-from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError, counted
 from pmeans.files import locked, replacing
 from pmeans.rows.fields import Place
 
@@ -120,8 +120,8 @@ class Partial:
         if changed:
             raise InputError(
                 f"{str(self.path)!r} was begun with something else: {'; '.join(changed)}. "
-                f"Resume it with what it was begun with, or discard its {state.rows:,} rows "
-                "with restart=True."
+                "Resume it with what it was begun with, or discard its "
+                f"{counted(state.rows, 'row')} with restart=True."
             )
         if size < state.size:
             raise FormatError(

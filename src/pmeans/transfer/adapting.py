@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 
+from pmeans.errors import counted
 from pmeans.types import Floats
 from pmeans.znorm import Moments, Statistics
 
@@ -30,7 +31,7 @@ def warn_of_few(n: int, lang: str) -> None:
     """Warn if a language is adapted to few texts."""
     if n < FEW:
         warnings.warn(
-            f"{lang!r} is adapted to {n:,} text{'' if n == 1 else 's'} with a known word, which "
+            f"{lang!r} is adapted to {counted(n, 'text')} with a known word, which "
             f"changes little. Give {FEW:,} or more of the kind to be classified.",
             FewTextsWarning,
             stacklevel=3,

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError
+from pmeans.errors import InputError, counted
 from pmeans.models import opened, power_means
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
@@ -196,7 +196,8 @@ class TransferClassifier(Estimator):
             moments.add(rows[~coverage.zero_rows])
         if not moments.count:
             raise InputError(
-                f"none of {len(given):,} texts to adapt to has a known word: is the language right?"
+                f"none of {counted(len(given), 'text')} to adapt to has a known word: "
+                "is the language right?"
             )
         warn_of_few(moments.count, code)
         statistics = shrunken(moments, fitted.centre, fitted.spread)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import InputError
+from pmeans.errors import InputError, counted
 from pmeans.sentence_encoder import by_language
 from pmeans.transfer.labels import Name, read_targets, text_groups, warn_of_few
 from pmeans.transfer.scores import WordCount
@@ -45,7 +45,9 @@ def fit_classifier(
         words.add(code, coverage, some)
     known = np.flatnonzero(~empty)
     if not len(known):
-        raise InputError(f"none of {len(texts):,} texts has a known word: is the language right?")
+        raise InputError(
+            f"none of {counted(len(texts), 'text')} has a known word: is the language right?"
+        )
     x = x[known] if len(known) < len(x) else x
     targets = read_targets([labels[i] for i in known.tolist()])
     groups = text_groups([texts[i] for i in known.tolist()])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.errors import InputError
+from pmeans.errors import InputError, counted
 from pmeans.sentence_encoder import check_sentences
 from pmeans.types import Array, Ints
 
@@ -53,8 +53,8 @@ def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
     if len(classes) < 2 and not (multi_label and classes and not all(rows)):
         found = f"only one class, {classes[0]!r}" if classes else "no label at all"
         raise InputError(
-            f"{len(given):,} training rows have {found}: a classifier needs at least two. Is this "
-            "the right column?"
+            f"{counted(len(given), 'training row')} with {found}: a classifier needs at least two. "
+            "Is this the right column?"
         )
     _warn_alike([name for name in classes if isinstance(name, str)])
     number = {name: i for i, name in enumerate(classes)}
@@ -90,7 +90,7 @@ def warn_of_few(targets: Targets, groups: Ints) -> None:
     n_texts = len(np.unique(groups))
     reasons = []
     if n_texts < FEW:
-        reasons.append(f"there are {n_texts:,} different training texts in all")
+        reasons.append(f"{counted(n_texts, 'different training text')} in all")
     if rare:
         shown = ", ".join(map(repr, rare[:8])) + (" …" if len(rare) > 8 else "")
         reasons.append(
@@ -134,7 +134,10 @@ def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | lis
         )
     given: list[Any] = [x.item() if isinstance(x, np.generic) else x for x in labels]
     if len(given) != n_rows:
-        raise InputError(f"{n_rows:,} texts and {len(given):,} labels: each text needs its label.")
+        raise InputError(
+            f"{counted(n_rows, 'text')} and {counted(len(given), 'label')}: "
+            "each text needs its label."
+        )
     if not given:
         raise InputError("no rows: give at least one text for each class.")
     kind = _kind(given[0], 0)
@@ -193,5 +196,8 @@ def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[
         return lang
     codes = list(lang)
     if len(codes) != n_rows:
-        raise InputError(f"{n_rows:,} texts and {len(codes):,} languages: give one for each text.")
+        raise InputError(
+            f"{counted(n_rows, 'text')} and {counted(len(codes), 'language')}: "
+            "give one for each text."
+        )
     return codes

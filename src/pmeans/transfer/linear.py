@@ -206,7 +206,7 @@ def row_weights(y: Array, n_classes: int) -> Floats:
     """Return weights of rows, (n,), by which all classes weigh the same."""
     if y.ndim == 2:
         raise InputError(
-            "class_weight='balanced' is for one label a row, or for few labels: with "
+            'class_weight="balanced" is for one label per row, or for few labels: with '
             f"{n_classes:,} labels leave it out."
         )
     counts = np.bincount(y, minlength=n_classes)

@@ -330,7 +330,7 @@ def test_few_unknown_words_are_no_reason_to_warn(fitted):
 MISTAKES = {
     "one class": ((["good", "nice"], ["pos", "pos"]), {}, "only one class, 'pos'"),
     "no rows": (([], []), {}, "no rows"),
-    "lengths": ((["good", "bad"], ["pos"]), {}, "2 texts and 1 labels"),
+    "lengths": ((["good", "bad"], ["pos"]), {}, "2 texts and 1 label:"),
     "all empty": ((["", None], ["pos", "neg"]), {}, "none of 2 texts has a known word"),
     "one string": (("good", ["pos"]), {}, "got one str"),
     "a number": (([1, 2], ["pos", "neg"]), {}, "text 0 is int"),
@@ -339,7 +339,7 @@ MISTAKES = {
     "labels of two types": ((["good", "bad"], [1, True]), {}, "row 1 has the label True"),
     "a table of labels": ((["good", "bad"], np.eye(2, dtype=int)), {}, "Give one column"),
     "a table of texts": ((np.array([["good"], ["bad"]]), ["pos", "neg"]), {}, "column of texts"),
-    "languages": ((["good", "bad"], ["pos", "neg"]), {"lang": ["en"]}, "1 languages"),
+    "languages": ((["good", "bad"], ["pos", "neg"]), {"lang": ["en"]}, "1 language:"),
 }
 
 

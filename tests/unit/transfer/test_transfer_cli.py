@@ -159,7 +159,7 @@ def test_a_language_that_is_left_out_is_found_and_told(run, files):
     assert [row["language"] for row in rows] == ["en", "de", "", "en"]
     notes = ["", "", "no known word; no known language", "which language?"]
     assert [row["note"] for row in rows] == notes
-    said = "of 4 texts, 1 are in none of the model's languages, and the language of 1 is doubtful"
+    said = "4 texts: 1 in none of the model's languages, 1 in a doubtful one"
     assert f"warning: {said}" in result.stderr
 
 
@@ -400,7 +400,7 @@ def test_half_a_character_in_a_label_is_named_by_its_line_or_passed_over(run, fi
     assert "half.jsonl, line 41: half a character" in result.stderr
     result = run("fit half.jsonl --lang en --model enc --out made --on-error skip")
     assert "learned from 40 rows" in result.stderr
-    assert "warning: 1 rows could not be read." in result.stderr
+    assert "warning: 1 row could not be read." in result.stderr
 
 
 def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
@@ -422,3 +422,25 @@ def test_the_encoding_that_was_guessed_is_said(files):
     assert "übel" in done.stdout
     assert "warning: old.txt: not UTF-8, and read as windows-1252" in done.stderr
     assert "name the --encoding." in done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::pmeans.transfer.UnknownWordsWarning")
+def test_one_row_is_not_one_rows(run, files):
+    (files / "one.csv").write_text("text,label\nxyzzy,pos\n")
+    (files / "one.txt").write_text("xyzzy\n")
+    said = run("predict model one.txt --lang en").stderr
+    assert "1 row, 0 of them unsure." in said
+    assert "1 row without a known word." in said
+    assert "macro-F1 0.000, 1 row." in run("evaluate model one.csv --lang en").stderr
+    assert (
+        "none of 1 text to adapt"
+        in run("predict model one.txt --lang en --adapt en=one.txt").stderr
+    )
+
+
+def test_an_option_is_named_as_it_is_typed_also_in_a_warning(run, files, monkeypatch):
+    labels = [f"{i},the good dog,a{i % 30}|b{i % 30}" for i in range(60)]
+    (files / "many.csv").write_text("\n".join(["id,text,label", *labels]))
+    result = run("fit many.csv --lang en --model enc --out made --separator | --balanced")
+    assert "--balanced is for one label per row" in result.stderr
+    assert "class_weight" not in result.stderr

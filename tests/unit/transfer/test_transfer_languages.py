@@ -48,7 +48,7 @@ def test_an_explanation_finds_the_language(classifier):
 
 
 def test_doubts_are_one_warning(classifier):
-    with pytest.warns(DoubtfulLanguageWarning, match=r"of 8 texts, 1 are in none") as caught:
+    with pytest.warns(DoubtfulLanguageWarning, match=r"8 texts: 1 in none") as caught:
         classifier.predict([*["the good dog"] * 6, "the die", "ja"])
     assert [each.category for each in caught].count(DoubtfulLanguageWarning) == 1
 
