@@ -8,10 +8,12 @@ it was.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib
 import itertools
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -35,6 +37,8 @@ from pmeans.outputs import (
 CHECKSUMS = "SHA256SUMS"
 """The file beside others that has their hashes, as `sha256sum --check` reads it."""
 
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+"""What a disk says that cannot lock. There, temporary names are random, and what is left stays."""
 _WRITERS = 8
 """Of one file at a time, at most, whose remains are looked for."""
 
@@ -74,9 +78,16 @@ def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
     """Open an empty file beside another, for this process alone; remove what killed ones left."""
     target.parent.mkdir(parents=True, exist_ok=True)
     paths = (target.with_name(f".{target.name}.pmeans-{n}") for n in itertools.count())
-    path, file = next((p, file) for p in paths if is_leftover(p) and (file := _locked(p)))
-    file.truncate()
-    _remove_dead(itertools.islice(paths, _WRITERS))
+    try:
+        path, file = next((p, file) for p in paths if is_leftover(p) and (file := _locked(p)))
+        file.truncate()
+        _remove_dead(itertools.islice(paths, _WRITERS))
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        target.with_name(f".{target.name}.pmeans-0").unlink(missing_ok=True)
+        path = target.with_name(f".{target.name}.pmeans-{secrets.token_hex(8)}")
+        file = open(path, "x+b")  # noqa: SIM115 - the caller closes it
     return path, file
 
 
@@ -123,16 +134,24 @@ def replacing_folder(
     target = Path(folder).resolve()
     _check_replaceable(target, what, ours)
     lock, new, old = unfinished_paths(target)
+    held: contextlib.AbstractContextManager[object] | None
     with _writable(Path(folder)):
         target.parent.mkdir(parents=True, exist_ok=True)
-        held = _locked(lock)
+        try:
+            held = _locked(lock)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            lock.unlink(missing_ok=True)
+            held = contextlib.nullcontext()
+            lock, new, old = unfinished_paths(target, f"-{secrets.token_hex(8)}")
     if held is None:
         raise StorageError(
             f"another process is writing {str(folder)!r}: wait for it, or choose another name."
         )
     with held:
         try:
-            clear(target)
+            clear(target, new, old)
             _check_replaceable(target, what, ours)
             new.mkdir()
             yield new
@@ -141,7 +160,7 @@ def replacing_folder(
         except BaseException as error:
             raise _told(error, Path(folder)) from error
         finally:
-            clear(target)
+            clear(target, new, old)
             lock.unlink(missing_ok=True)
 
 
@@ -160,14 +179,15 @@ def _check_replaceable(folder: Path, what: str, ours: Sequence[str]) -> None:
 
 def finish_replacing(folder: Path) -> None:
     """Complete what a killed process left half done, where a folder is missing for it."""
-    lock, new, old = unfinished_paths(folder)
-    if folder.exists() or not (new.is_dir() and old.is_dir()):
-        return
-    with contextlib.suppress(OSError):  # another process is at it, or we may not
+    # Another process is at it, we may not, or it is no name of a file.
+    with contextlib.suppress(OSError, ValueError):
+        lock, new, old = unfinished_paths(folder)
+        if folder.exists() or not (new.is_dir() and old.is_dir()):
+            return
         held = locked(lock)
         if held is not None:
             with held:
-                clear(folder)
+                clear(folder, new, old)
                 lock.unlink(missing_ok=True)
 
 

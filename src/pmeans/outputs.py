@@ -148,9 +148,9 @@ def strangers(folder: Path, ours: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
-def unfinished_paths(folder: Path) -> tuple[Path, Path, Path]:
+def unfinished_paths(folder: Path, end: str = "") -> tuple[Path, Path, Path]:
     """Return the lock of a folder that is being written, the new folder and the old one."""
-    lock, new, old = (f".{folder.name}.pmeans-{what}" for what in ("lock", "new", "old"))
+    lock, new, old = (f".{folder.name}.pmeans-{what}{end}" for what in ("lock", "new", "old"))
     return folder.with_name(lock), folder.with_name(new), folder.with_name(old)
 
 
@@ -174,9 +174,8 @@ def put_in_place(new: Path, folder: Path, old: Path) -> None:
         _remove(old)
 
 
-def clear(folder: Path) -> None:
+def clear(folder: Path, new: Path, old: Path) -> None:
     """Finish or remove what a killed process left of a folder, whose lock is held."""
-    _, new, old = unfinished_paths(folder)
     if old.is_dir() and new.is_dir() and not folder.exists():
         new.rename(folder)  # it was whole: the old one had made way for it
     for left in (new, old):

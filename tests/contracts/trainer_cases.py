@@ -271,7 +271,7 @@ def alter(folder, name):
     path = folder / name
     if name.endswith(".safetensors"):
         space = pmeans.open_space(path)
-        pmeans.save_space(replace(space, matrix=space.matrix[::-1]), path)
+        pmeans.save_space(replace(space, matrix=space.matrix[::-1], path=""), path)
     else:
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
 

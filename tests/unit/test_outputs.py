@@ -7,6 +7,7 @@ import socket
 import stat
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, models, outputs
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError, StorageError
-from pmeans.files import locked, replacing, replacing_folder
+from pmeans.files import finish_replacing, locked, replacing, replacing_folder
 from pmeans.outputs import check_output, is_stream
 from pmeans.rows import open_source
 from pmeans.spaces.export import to_text
@@ -311,6 +312,24 @@ def test_a_link_in_the_place_of_a_temporary_file_is_not_written_through(tmp_path
     write(tmp_path / "file")
     assert (tmp_path / "secret").read_bytes() == b"mine"
     assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_on_a_disk_without_locks_files_and_folders_are_written_all_the_same(tmp_path, monkeypatch):
+    def refuse(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    write(tmp_path / "file")
+    for _ in range(2):
+        write_folder(tmp_path / "it")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "it"]
+
+
+@pytest.mark.parametrize("name", [".", "", "/", "x" * 250, "x" * 300, "a\0b"])
+def test_odd_names_are_looked_up_as_before(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    finish_replacing(Path(name))
 
 
 def test_library_functions_do_not_write_over_what_they_read(tmp_path, toy):
