@@ -77,11 +77,12 @@ def test_the_graphs_are_what_an_approximate_search_asks(start, index, monkeypatc
 
 
 def test_eight_clients_get_the_answers_of_one(start, index):
-    client = start(index=str(index), texts=None, approximate=True)
     asked = [(text, 1 + i % 7) for i, text in enumerate(TEXTS[::4])]
-    alone = [search(client, *one) for one in asked]
-    with ThreadPoolExecutor(8) as threads:
-        assert list(threads.map(lambda one: search(client, *one), asked)) == alone
+    # Entered, so that all clients share one event loop, as a server's do.
+    with start(index=str(index), texts=None, approximate=True) as client:
+        alone = [search(client, *one) for one in asked]
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(lambda one: search(client, *one), asked)) == alone
 
 
 def test_an_index_of_another_model_is_refused_by_its_name(start, index, folder, tmp_path):
