@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import warnings
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -12,7 +13,7 @@ from fuzz.damage import damaged
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
-from pmeans.rows import Fields, open_source
+from pmeans.rows import Fields, GuessedEncodingWarning, open_source
 from pmeans.rows.partial import State
 from pmeans.spaces.space import WordSpace
 
@@ -41,6 +42,7 @@ def sentences(rng: Random, folder: Path) -> None:
         languages=("en", "de"),
         on_error=rng.choice(("fail", "skip")),
     )
+    warnings.simplefilter("ignore", GuessedEncodingWarning)  # damaged UTF-8 may look like another
     out = io.BytesIO()
     state = embed_to_file(
         _encoder(), open_source(folder / name, fields), out, EmbedOptions(lang="en")

@@ -101,7 +101,7 @@ def test_the_command_builds_and_another_searches_with_texts(tmp_path):
     model, out = str(tmp_path / "model"), str(tmp_path / "vectors")
     parts.embed_parts(str(tmp_path / "a.parquet"), out, engine=parts.here, model=model)
     run = CliRunner().invoke(app, ["index", out, "--out", str(tmp_path / "index")])
-    assert (run.exit_code, "3 rows in 1 parts" in run.output) == (0, True), run.output
+    assert (run.exit_code, "3 rows in 1 part in" in run.output) == (0, True), run.output
     for more in ([], ["--approximate"]):
         command = ["search", str(tmp_path / "index"), "dog", "--model", model, "-k", "1", *more]
         done = CliRunner().invoke(app, command)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pmeans import errors
 from pmeans.apply.pipeline import versions
-from pmeans.errors import InputError, StorageError
+from pmeans.errors import InputError, StorageError, counted
 from pmeans.files import locked
 from pmeans.identifier import Doubts
 from pmeans.parts.workers import FAILED, counts_of, perform
@@ -139,7 +139,7 @@ def _finished(folder: Path, wanted: set[str], restart: bool) -> set[str]:
     others = {name.partition(".")[0] for name in there} - stems
     if others:
         raise InputError(
-            f"{str(folder)!r} holds {len(others):,} parts that are made of other inputs, or with "
+            f"{str(folder)!r} holds {counted(len(others), 'part')} made of other inputs, or with "
             "another model or options: choose another folder, or discard all parts with "
             "restart=True."
         )

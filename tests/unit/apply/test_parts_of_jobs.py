@@ -102,7 +102,7 @@ def test_finished_parts_are_kept_and_only_those_of_a_changed_file_are_made_again
     pq.write_table(table(TEXTS[:2], 9), folder / "c.parquet")
     assert embed(folder, out, model).parts == 4
     pq.write_table(table(["dog"], 9), folder / "c.parquet")
-    with pytest.raises(InputError, match=r"1 parts that are made of other inputs.*restart=True"):
+    with pytest.raises(InputError, match=r"1 part made of other inputs.*restart=True"):
         embed(folder, out, model)
     with pytest.raises(InputError, match="4 parts that are made"):
         embed(folder, out, model, normalize=True)
