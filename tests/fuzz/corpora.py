@@ -43,6 +43,7 @@ def sentences(rng: Random, folder: Path) -> None:
         languages=("en", "de"),
         on_error=rng.choice(("fail", "skip")),
     )
+    warnings.simplefilter("ignore", GuessedEncodingWarning)  # damaged UTF-8 may look like another
     out = io.BytesIO()
     state = embed_to_file(
         _encoder(), open_source(folder / name, fields), out, EmbedOptions(lang="en")
