@@ -13,7 +13,7 @@ import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, WordSpace, models, parts
 from pmeans.errors import InputError, PmeansError
 from pmeans.files import sha256
-from pmeans.search import ApproximateShards, open_index
+from pmeans.search import open_graph, open_index
 from pmeans.translations import Translations
 from toy_identifier import make_identifier
 
@@ -64,7 +64,7 @@ def stored(tmp_path_factory):
 READERS = {
     "model": pmeans.load,
     "classifier": TransferClassifier.load,
-    "index": lambda path: ApproximateShards(open_index(path)),
+    "index": lambda path: open_graph(open_index(path)),
     "vectors": lambda path: open_index(path.with_name("index")).texts_of([0]),
 }
 
@@ -86,7 +86,7 @@ def test_a_pipe_in_the_place_of_any_file_of_a_folder_is_our_error(stored, tmp_pa
 
 def test_the_hash_of_a_pipe_is_our_error(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert "is a pipe or a device" in str(outcome(lambda: sha256(tmp_path / "pipe")))
+    assert "is a folder, a pipe or a device" in str(outcome(lambda: sha256(tmp_path / "pipe")))
 
 
 def test_a_file_of_someone_else_in_the_place_of_a_graph_is_not_replaced(tmp_path):

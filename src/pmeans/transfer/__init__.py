@@ -6,10 +6,16 @@ one of scikit-learn's, and `scores` is what an evaluation finds.
 """
 
 from pmeans.transfer.adapting import FewTextsWarning
-from pmeans.transfer.classifier import Predictions, TransferClassifier
+from pmeans.transfer.classifier import TransferClassifier
 from pmeans.transfer.explain import Explanation
 from pmeans.transfer.labels import AlikeLabelsWarning, FewRowsWarning
-from pmeans.transfer.scores import ClassScore, Evaluation, UnknownWordsWarning, WordCount
+from pmeans.transfer.scores import (
+    ClassScore,
+    Evaluation,
+    Predictions,
+    UnknownWordsWarning,
+    WordCount,
+)
 from pmeans.transfer.storage import Chosen
 
 __all__ = [

@@ -17,7 +17,6 @@ import copy
 import dataclasses
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -43,28 +42,12 @@ from pmeans.transfer.labels import (
     read_texts,
 )
 from pmeans.transfer.linear import probabilities
-from pmeans.transfer.scores import Evaluation, WordCount, evaluation
+from pmeans.transfer.scores import Evaluation, Predictions, WordCount, evaluation
 from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.types import Array, Floats, Progress
 from pmeans.znorm import Moments
 
 _BLOCK = 4096
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """What is predicted for each row.
-
-    Attributes:
-        labels: A label each; None where the classifier is unsure; tuples if rows have several.
-        probabilities: Of the likeliest label, (n,); of each label of the tuple if there are
-            several.
-        empty: Which rows have no known word, so that only the shares of the classes speak, (n,).
-    """
-
-    labels: list[Name | None] | list[tuple[str, ...]]
-    probabilities: list[float] | list[tuple[float, ...]]
-    empty: npt.NDArray[np.bool_]
 
 
 class TransferClassifier(Estimator):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pmeans.coverage import Coverage
 from pmeans.encoder import PowerMeanEncoder
@@ -31,6 +32,22 @@ _SOME = 100  # texts of which a language is looked for, if many words are unknow
 
 class UnknownWordsWarning(UserWarning):
     """Much of a text is unknown to the encoder: predictions rest on the other words."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What is predicted for each row.
+
+    Attributes:
+        labels: A label each; None where the classifier is unsure; tuples if rows have several.
+        probabilities: Of the likeliest label, (n,); of each label of the tuple if there are
+            several.
+        empty: Which rows have no known word, so that only the shares of the classes speak, (n,).
+    """
+
+    labels: list[Name | None] | list[tuple[str, ...]]
+    probabilities: list[float] | list[tuple[float, ...]]
+    empty: npt.NDArray[np.bool_]
 
 
 @dataclass

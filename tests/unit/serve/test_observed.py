@@ -24,7 +24,7 @@ def logged(start, monkeypatch):
     def lines(form, requests):
         reader, writer = os.pipe()
         to_pipe = partial(AccessLog, descriptor=writer)
-        monkeypatch.setattr("pmeans.serve.application.AccessLog", to_pipe)
+        monkeypatch.setattr("pmeans.serve.observed.AccessLog", to_pipe)
         with start(access_log=form) as client:
             for request in requests:
                 client.request(**request)

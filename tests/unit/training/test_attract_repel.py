@@ -172,5 +172,5 @@ def test_a_toml_file_names_its_files_relative_to_itself(made, tmp_path):
 
 @pytest.mark.parametrize("wrong", [{"batch": 1}, {"epochs": 0}, {"seed": -1}, {"rate": np.inf}])
 def test_settings_that_cannot_work_are_refused(wrong):
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
+    with pytest.raises((ConfigError, InputError), match=next(iter(wrong))):
         AttractRepel(name="", space="", attract=(), **wrong)
