@@ -11,9 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -266,36 +264,3 @@ def test_hugging_faces_client_embeds_at_teis_default_path(monkeypatch):
         np.testing.assert_array_equal(client.feature_extraction(EN), expected)
         with pytest.raises(hub.errors.HfHubHTTPError, match="422"):
             client.feature_extraction(EN, prompt_name="query")
-
-
-def test_a_connection_too_many_is_told_so_in_json(model):
-    from uvicorn import Server
-
-    from pmeans.serve import Limits, Settings
-    from pmeans.serve.application import counters
-    from pmeans.serve.connections import LimitedConfig
-    from pmeans.serve.observed import create_app
-
-    metrics = counters()
-    server = Server(
-        LimitedConfig(
-            partial(create_app, Settings(str(model)), metrics),
-            factory=True,
-            limits=Limits(),
-            metrics=metrics,
-            limit_concurrency=1,
-            log_level="critical",
-        )
-    )
-    listening = socket.create_server(("127.0.0.1", 0))
-    thread = Thread(target=server.run, args=([listening],))
-    thread.start()
-    try:
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            get(listening.getsockname()[1], "/v1/models")
-        assert refused.value.code == 503
-        assert json.load(refused.value)["error"]["type"] == "server_error"
-        assert refused.value.headers["Retry-After"] == "1"
-    finally:
-        server.should_exit = True
-        thread.join(20)

@@ -203,3 +203,13 @@ def test_json_in_slices_is_the_same_json(n):
         "a": "b",
     }
     assert json.loads(write_json(value)) == expected
+
+
+def test_a_connection_too_many_is_told_so_in_json(start):
+    client = start(Limits(connections=3))
+    client.app.app.traffic.connections = 4
+    refused = client.get("/v1/models")
+    assert refused.status_code == 503
+    assert refused.json()["error"]["type"] == "server_error"
+    assert refused.headers["Retry-After"] == "1"
+    assert client.get("/health").status_code == 200

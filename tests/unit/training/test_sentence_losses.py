@@ -290,7 +290,7 @@ def test_neighbours_end_with_the_text(tmp_path):
 )
 def test_settings_that_cannot_be_are_refused(cls, settings, message):
     files = {"pairs": ()} if cls is CvmAdd else {"texts": ()}
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises((ConfigError, InputError), match=message):
         cls(name="toy", **files, **settings)
 
 
