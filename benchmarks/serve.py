@@ -41,6 +41,7 @@ from serve_load import (
 from serve_pressure import behind_nginx, health, stops, unread
 
 CASES = [(n, encoding) for n in (1, 64) for encoding in ("float", "base64")]
+KILLED = "## A worker killed with -9"
 KEPT = "## Malformed requests"
 """From here on the page is not written by this program."""
 
@@ -49,20 +50,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=100_000, help="of the overload")
+    parser.add_argument("--pressure", action="store_true", help="measure only that")
     options = parser.parse_args()
     about = report.machine()
     data = Path(os.environ.get("PMEANS_DATA", HERE.parents[1] / "shared" / "data"))
     with tempfile.TemporaryDirectory() as folder:
         german = corpus.german(Path(folder) / "german", data, 40_000)
         texts = random.Random(0).sample(german.sentences(), 4096)
+        page = HERE / "serve.md"
+        before = page.read_text(encoding="utf-8") if page.exists() else ""
+        kept = "".join(before.partition(KEPT)[1:])
+        if options.pressure:
+            lines = [before.partition(KILLED)[0].rstrip(), *pressure(texts, about), ""]
+            page.write_text("\n".join(lines) + "\n" + kept, "utf-8")
+            return
         model = Path(folder) / "static"
         save_static(german, model)
         scripts = {case: write_requests(Path(folder), texts, *case) for case in CASES}
         lines = [*speed(scripts, model, options.rounds), *overload(texts, options.requests)]
-        lines += [*kill(texts), *health(texts), *stops(texts), *behind_nginx(texts), *unread(texts)]
-    page = HERE / "serve.md"
-    kept = page.read_text(encoding="utf-8").partition(KEPT)[1:] if page.exists() else ()
-    page.write_text("\n".join([beginning(about), *lines, ""]) + "\n" + "".join(kept), "utf-8")
+        lines += pressure(texts, about)
+    page.write_text("\n".join([beginning(about), *lines, ""]) + "\n" + kept, "utf-8")
+
+
+def pressure(texts: list[str], about: dict) -> Iterator[str]:
+    """Yield what the server does where it is killed, stopped, busy, or not listened to."""
+    yield f"\n{KILLED}\n"
+    yield f"From here on by `benchmarks/serve.py --pressure`, on {about['date']}.\n"
+    for section in (kill, health, stops, behind_nginx, unread):
+        yield from section(texts)
 
 
 def beginning(about: dict) -> str:
@@ -193,7 +208,6 @@ def run(
 def kill(texts: list[str]) -> Iterator[str]:
     """Yield what it costs to kill a worker while both are busy."""
     connections, body = 64, body_of(texts[:32], "base64", dimensions=8).encode()
-    yield "\n## A worker killed with -9\n"
     with pmeans(2) as server:
         wait_for(lambda: len(server.workers()) == 2)
         run(server, body.decode(), 16, 500)
