@@ -57,16 +57,14 @@ def index(files, tmp_path):
 @pytest.mark.parametrize(("shards", "made"), [(1, 1), (2, 2), (4, 3), (9, 3)])
 def test_shards_together_find_what_all_rows_have(files, tmp_path, shards, made):
     out = tmp_path / "index"
-    parts.index_parts(str(files), out, engine=parts.here, shards=shards)
+    # An engine of others builds a graph by one thread, so that it is the same each time.
+    parts.index_parts(str(files), out, engine=lambda tasks: parts.here(tasks), shards=shards)
     assert len(list(out.glob("*.npy"))) == made
     opened, queries = open_index(out), ROWS[::50]
     expected = top_k(queries, ROWS.astype(np.float16), 10)
-    found = top_k(queries, opened.rows, 10)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_array_equal(found[1], expected[1])
-    # Threads build a graph in whatever order they come: a row may be missed.
-    graph = open_graph(opened).top_k(queries, 10)[0]
-    assert sum(len(np.intersect1d(*pair)) for pair in zip(graph, expected[0], strict=True)) >= 54
+    for found in (top_k(queries, opened.rows, 10), open_graph(opened).top_k(queries, 10)):
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
     assert file_of(opened.rows.matrices[0].array) is not None
 
 
