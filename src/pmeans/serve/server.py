@@ -128,7 +128,8 @@ class DrainingServer(Server):
         if self._reload and (self._reloading is None or self._reloading.done()):
             self._reload = False
             self._reloading = asyncio.create_task(self.reload())
-        self.should_exit = self.should_exit or self.is_orphan()
+        if self.is_orphan():  # and never set to False here: a signal may come in between
+            self.should_exit = True
         return await super().on_tick(counter)
 
     async def reload(self) -> None:
