@@ -15,11 +15,9 @@ import unicodedata
 SHORTEST_SKELETON = 3
 """Consonants; what has fewer of them is no name that could be told by them."""
 
-_CYRILLIC = {
-    **dict(zip("абвгдезийклмнопрстуфыэ", "abvgdeziiklmnoprstufye", strict=True)),
-    **{"ё": "e", "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ю": "yu"},
-    **{"я": "ya", "ъ": "", "ь": ""},
-}
+_CYRILLIC = dict(zip("абвгдезийклмнопрстуфыэё", "abvgdeziiklmnoprstufyee", strict=True))
+_CYRILLIC |= {"ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch"}
+_CYRILLIC |= {"ю": "yu", "я": "ya", "ъ": "", "ь": ""}
 _LATIN = {"ß": "ss", "ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th"}
 _LETTERS = str.maketrans(_CYRILLIC | _LATIN | {"ı": "i"})
 _SOUNDING = str.maketrans(
