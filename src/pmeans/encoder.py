@@ -257,8 +257,8 @@ class PowerMeanEncoder(SentenceEncoder):
         fitted = {key: side_by_side(parts) for key, parts in moments.items()}
         if self.alignment and not keep_alignment:
             self.alignment.check_untouched(fitted)
-        kept = self.znorm.statistics if self.znorm and scope == "per_language" else {}
-        return self.replace(znorm=ZNorm(scope, {**kept, **fitted}))
+        others = self.znorm if self.znorm and scope == "per_language" else ZNorm(scope, {})
+        return self.replace(znorm=others.joined(fitted))
 
     def fit_alignment(
         self,
