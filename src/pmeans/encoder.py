@@ -221,6 +221,19 @@ class PowerMeanEncoder(SentenceEncoder):
                 self._find([texts[i] for i in which], code, None, (parts[-1], which))
         return Coverage.joined(parts)
 
+    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
+        """Find the languages of some texts among those of this encoder."""
+        found = super().identified(texts, n_threads)
+        if found.none.any():
+            found.take_words(texts, self._ranks)
+        return found
+
+    def _ranks(self, word: str) -> dict[str, int]:
+        """Return where each language has a word in the list of the first space, or below 0."""
+        space = self.spaces[self.recipe.parts[0].space]
+        covered = [lang for lang in self.languages if space.covers(lang)]
+        return {lang: space.row(word, lang) - space.table(lang).start for lang in covered}
+
     def fit_znorm(
         self,
         sentences: Iterable[str],
