@@ -37,5 +37,14 @@ def test_the_page_of_peers_is_what_its_figures_make_of_it(monkeypatch):
     assert made == (folder / "README.md").read_text(encoding="utf-8")
 
 
+def test_the_page_of_names_is_what_its_figures_make_of_it(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "studies")
+    import names_and_numbers
+
+    folder = RESULTS / "languages"
+    measured = json.loads((folder / "names.json").read_text(encoding="utf-8"))
+    assert names_and_numbers.page(measured) == (folder / "names.md").read_text(encoding="utf-8")
+
+
 def test_results_stay_small():
     assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 10e6
