@@ -59,8 +59,10 @@ def our_models(paths: Iterable[str]) -> dict[str, Path]:
     models = {"default": DEFAULT, "wide": WIDE}
     for path in map(Path, paths):
         name = path.resolve().name
+        if not path.is_dir():
+            raise InputError(f"no folder {str(path)!r}. Name the folder of a model.")
         if name in models:
-            raise InputError(f"two models are named {name!r}. Rename the folder {path}.")
+            raise InputError(f"two models are named {name!r}. Rename the folder {str(path)!r}.")
         models[name] = path
     return models
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pmeans.errors import InputError
+
 STUDIES = Path(__file__).parents[3] / "studies"
 PUBLISHED = """\
 task,split,first,second,model,score,mteb_version
@@ -110,3 +112,18 @@ def test_the_page_says_how_far_our_measures_are_from_those_of_mteb(page):
     words = " ".join(page.split())
     assert "the accuracy on NTREX differs by 0.2500 points at most" in words
     assert "the correlation on STS by 0.5000" in words
+
+
+def test_models_are_those_of_the_repository_and_the_folders_that_are_named(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(STUDIES)
+    from peers import our_models
+
+    for name in ("next", "wide"):
+        (tmp_path / name).mkdir()
+    models = our_models([str(tmp_path / "next")])
+    assert list(models) == ["default", "wide", "next"]
+    assert all((folder / "recipe.toml").is_file() for folder in list(models.values())[:2])
+    with pytest.raises(InputError, match="two models are named 'wide'"):
+        our_models([str(tmp_path / "wide")])
+    with pytest.raises(InputError, match="no folder"):
+        our_models([str(tmp_path / "nowhere")])
