@@ -48,7 +48,7 @@ CODES = {
 """The languages of NTREX, as mteb names them."""
 GRADED = ("en", "de", "fr", "es", "it", "nl", "pt", "pl", "ru")
 """The languages of STS."""
-THREADS = 2
+THREADS, RUNS = 2, 9
 Texts = Mapping[str, Sequence[str]]
 Pairs = Mapping[str, Sequence[tuple[float, str, str]]]
 Cell = dict[str, Any]
@@ -153,14 +153,20 @@ def run_mteb(
     return {scores["hf_subset"]: scores for scores in results.task_results[0].scores[split]}
 
 
-def cost(folder: Path, sentences: Sequence[str]) -> dict[str, Any]:
-    """Return the size of a model, and its speed and memory in a process of its own."""
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    command = [sys.executable, str(HERE / "encoding_cost.py"), str(folder), "en", str(THREADS)]
-    finished = subprocess.run(
-        command, input="\n".join(sentences), capture_output=True, text=True, check=True
-    )
-    return {"size_mb": size, **json.loads(finished.stdout)}
+def costs(models: Mapping[str, Path], sentences: Sequence[str]) -> dict[str, list[Cell]]:
+    """Return speed and memory of each model, of several runs in processes of their own.
+
+    The models take turns, because other programs may slow the machine down for a while.
+    """
+    runs: dict[str, list[Cell]] = {name: [] for name in models}
+    for _ in range(RUNS):
+        for name, folder in models.items():
+            program = [sys.executable, HERE / "encoding_cost.py", folder, "en", str(THREADS)]
+            finished = subprocess.run(
+                program, input="\n".join(sentences), stdout=subprocess.PIPE, text=True, check=True
+            )
+            runs[name].append(json.loads(finished.stdout))
+    return runs
 
 
 def measure(data: Path, models: Mapping[str, Path]) -> dict[str, Any]:
@@ -179,13 +185,16 @@ def measure(data: Path, models: Mapping[str, Path]) -> dict[str, Any]:
         "words": sum(len(text.split()) for text in sentences) / len(sentences),
         "versions": {name: version(name) for name in ("mteb", "numpy", "torch")},
     }
+    runs = costs(models, sentences)
     ours = {}
     for name, folder in models.items():
         print(f"{name} …", file=sys.stderr, flush=True)
         encoder = pmeans.load(folder)
+        files = [path for path in folder.rglob("*") if path.is_file()]
         ours[name] = {
             "fingerprint": encoder.fingerprint(),
-            **cost(folder, sentences),
+            "size_mb": sum(path.stat().st_size for path in files) / 1e6,
+            "runs": runs[name],
             "scores": score_ntrex(encoder, texts) + score_sts(encoder, pairs),
         }
     return {"machine": machine, "models": ours}

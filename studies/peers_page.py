@@ -54,10 +54,11 @@ published, or is a language that the model lacks.
   counts it against a line if it is found for others. And the lines there are 1,961, with other
   translations into Spanish and Portuguese. STS within a language is the same in both.
 - **Speed and memory** are those of {sentences:,} English sentences of STS, {words:.0f} words on
-  average, on {threads} threads of an {processor}, on {date}. Shown are the median of {runs} runs,
-  and the slowest and the fastest. The load of the machine was {load:.1f} at the start: where that
-  is above 0, other programs slowed it down. Memory is the most that a process held which loads the
-  model and encodes. Pages of mapped files count.
+  average, on {threads} threads of an {processor}, on {date}. The models took turns, {runs} runs of
+  each. Shown are the median of the speed with the slowest and the fastest run, and the median of
+  the processor time, of all threads together. The load of the machine was {load:.1f} at the start.
+  Where other programs run as well, processor time says more than the clock. Memory is the most that
+  a process held which loads the model and encodes. Pages of mapped files count.
 """
 
 
@@ -99,7 +100,7 @@ def page(measured: Mapping[str, Any], published: tuple[Scores, Mapping[str, floa
         mteb=machine["versions"]["mteb"],
         accuracy=disagreement(models, "accuracy"),
         correlation=disagreement(models, "cosine_spearman"),
-        runs=len(next(iter(models.values()))["speeds"]),
+        runs=len(next(iter(models.values()))["runs"]),
         **{key: machine[key] for key in ("sentences", "words", "threads", "date", "load")},
         processor=machine["processor"],
     )
@@ -143,13 +144,19 @@ def cost_table(models: Mapping[str, Any], sizes: Mapping[str, float]) -> Table:
     def row(name: str) -> Row:
         size = Field(sizes[name])
         if name not in models:
-            return Row(name, (size, Field(), Field()))
-        speeds = [speed / 1000 for speed in models[name]["speeds"]]
+            return Row(name, (size, Field(), Field(), Field()))
+        runs = models[name]["runs"]
+        speeds = [run["speed"] / 1000 for run in runs]
         text = f"{median(speeds):,.0f} ({min(speeds):,.0f} to {max(speeds):,.0f})"
-        return Row(name, (size, Field(text=text), Field(models[name]["peak_mb"])))
+        work, peak = median(run["cpu_us"] for run in runs), max(run["peak_mb"] for run in runs)
+        return Row(name, (size, Field(text=text), Field(work), Field(peak)))
 
-    titles = ("size on disk, MB", "thousand sentences per second", "peak memory, MB")
-    columns = tuple(Column(title, 0) for title in titles)
+    columns = (
+        Column("size on disk, MB", 0),
+        Column("thousand sentences per second"),
+        Column("processor time per sentence, µs"),
+        Column("peak memory, MB", 0),
+    )
     parts = {STATIC: (*models, *PEERS), TRANSFORMERS: CEILING}
     sections = tuple(Section(title, tuple(map(row, names))) for title, names in parts.items())
     return Table("Size, speed and memory", "encoder", columns, sections)

@@ -66,11 +66,15 @@ def test_graded_pairs_are_scored_by_the_order_of_their_cosines(peers, encoder):
     assert [c["own"] for c in cells] == pytest.approx([50, 100])
 
 
-def test_speed_and_memory_are_those_of_a_process_of_its_own(peers, encoder, tmp_path):
+def test_speed_and_memory_are_measured_in_turns_by_processes_of_their_own(
+    peers, encoder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(peers, "RUNS", 2)
     pmeans.save(encoder, tmp_path / "toy")
-    cost = peers.cost(tmp_path / "toy", ["red blue", "green"])
-    size = sum(path.stat().st_size for path in (tmp_path / "toy").rglob("*") if path.is_file())
-    assert cost["size_mb"] == size / 1e6
-    assert len(cost["speeds"]) >= 5
-    assert min(cost["speeds"]) > 0
-    assert 10 < cost["peak_mb"] < 1000
+    folders = {"one": tmp_path / "toy", "other": tmp_path / "toy"}
+    runs = peers.costs(folders, ["red blue", "green"])
+    assert {name: len(each) for name, each in runs.items()} == {"one": 2, "other": 2}
+    for run in runs["one"] + runs["other"]:
+        assert run["speed"] > 0
+        assert run["cpu_us"] > 0
+        assert 10 < run["peak_mb"] < 1000  # Python and NumPy, and not what this process holds
