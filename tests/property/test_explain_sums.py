@@ -31,7 +31,8 @@ def spaces(draw, name):
     values[rng.random(values.shape) < draw(st.sampled_from([0.0, 0.3]))] = 0
     rest = {"case": draw(st.sampled_from(["lower", "cased", "cased-then-lower"]))}
     if draw(st.booleans()):
-        rest["subwords"] = Subwords(rng.normal(size=(7, dim)).astype(np.float32), 3, 4)
+        ngrams, folded = rng.normal(size=(7, dim)).astype(np.float32), draw(st.booleans())
+        rest["subwords"] = Subwords(ngrams, 3, 4, folded=folded)
     kind = draw(st.sampled_from(["float32", "float16", "int8"]))
     if kind == "int8":
         values = np.clip(values * 40, -127, 127)
