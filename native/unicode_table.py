@@ -6,7 +6,8 @@ agree on what is a space, a letter or a lower-case form. One 32-bit entry a char
     bits  0-20  distance to the lower-case form, modulo 2**21
     bits 21-22  0 other, 1 white space, 2 word (letter, number, underscore), 3 mark or format
     bit  23     has case        bit 24  is skipped when the context of a final sigma is sought
-    bit  25     is a letter
+    bit  25     is a letter     bit 26  is a symbol
+    bit  27     is written otherwise in a word, or left out
 
 Both stages of the table follow the usual scheme: 256 characters a page, equal pages shared. After
 them, in order, every pair of a character and a mark that is one character as well, and that one.
@@ -15,6 +16,9 @@ Then what `pmeans.kernels.folding`, whose file is run for it, makes of character
 in pages as well, is 0 for a character that stays, or k, and its letters end at
 ``folded_end[k]`` in ``folded_text``, where those of k - 1 end. ``spoken`` lists the characters that
 are spoken otherwise than folded, ``sounds`` the spellings of sounds.
+
+Last, in order, every character that has another plain form, and that form: up to four characters,
+or none. `plain_form` of ``kernels/splitting.py`` is the same rule, and a test holds the two equal.
 """
 
 import runpy
@@ -27,6 +31,7 @@ from typing import TextIO
 
 SIGMA = "Σ"
 DOTTED_I = "İ"  # the one character whose lower-case form is two: "i" and U+0307
+LONGEST_FORM = 4  # Roman Ⅷ
 
 
 def entry(code: int) -> int:
@@ -47,7 +52,27 @@ def entry(code: int) -> int:
     cased = (c + SIGMA).lower().endswith("ς")
     skipped = not cased and ("A" + c + SIGMA).lower().endswith("ς")
     facts = cased << 23 | skipped << 24 | c.isalpha() << 25
+    facts |= (category[0] == "S") << 26 | (plain_form(c) != c) << 27
     return (ord(lowered) - code) % 2**21 | kind << 21 | facts
+
+
+def plain_form(c: str) -> str:
+    if unicodedata.category(c) == "Cf":
+        return ""
+    # Of ẛ, which is ſ with a mark, the letter says whether there is a plain form.
+    letter = unicodedata.normalize("NFD", c)[0]
+    tag = unicodedata.decomposition(letter).partition(" ")[0]
+    if tag not in ("<compat>", "<wide>", "<narrow>", "<font>") or c in "\u0587\u2139":
+        return c
+    form = unicodedata.normalize("NFKC", c)
+    if tag == "<wide>" and form.isascii():
+        return form
+    is_word = unicodedata.category(c)[0] in "LN" and all(
+        unicodedata.category(part) in ("Lu", "Ll", "Lt", "Lo", "Nd")
+        and not "\u1100" <= part <= "\u11ff"
+        for part in form
+    )
+    return form if is_word else c
 
 
 def compositions() -> dict[int, int]:
@@ -75,9 +100,11 @@ def write_pages(file: TextIO, type_: str, name: str, entries: Sequence[int]) -> 
     write_array(file, type_, f"{name}_entry", [entry for page in pages for entry in page])
 
 
-def write_array(file: TextIO, type_: str, name: str, values: Sequence[object]) -> None:
-    """Write an array of constants."""
-    file.write(f"inline constexpr {type_} {name}[] = {{{','.join(map(str, values))}}};\n")
+def write_array(
+    file: TextIO, type_: str, name: str, values: Sequence[object], inner: str = ""
+) -> None:
+    """Write an array of constants, or of arrays of an inner size."""
+    file.write(f"inline constexpr {type_} {name}[]{inner} = {{{','.join(map(str, values))}}};\n")
 
 
 def write_folding(file: TextIO) -> None:
@@ -99,6 +126,16 @@ def write_folding(file: TextIO) -> None:
     write_array(file, "struct { std::string_view letters, sound; }", "sounds", sounds)
 
 
+def write_plain_forms(file: TextIO) -> None:
+    """Write which characters have another plain form, and that form, zeros after it."""
+    forms = [(c, plain_form(c)) for c in map(chr, range(sys.maxunicode + 1))]
+    forms = [(c, form) for c, form in forms if form != c]
+    assert max(len(form) for _, form in forms) == LONGEST_FORM
+    write_array(file, "uint32_t", "plain_of", [ord(c) for c, _ in forms])
+    spelled = [f"{{{','.join(str(ord(part)) for part in form)}}}" for _, form in forms]
+    write_array(file, "uint32_t", "plain_form", spelled, f"[{LONGEST_FORM}]")
+
+
 def main(target: str) -> None:
     with open(target, "w", encoding="utf-8") as file:
         file.write(
@@ -111,6 +148,7 @@ def main(target: str) -> None:
         write_array(file, "uint64_t", "composed_pair", [pair for pair, _ in pairs])
         write_array(file, "uint32_t", "composed", [code for _, code in pairs])
         write_folding(file)
+        write_plain_forms(file)
         file.write("}  // namespace pmeans\n")
 
 
