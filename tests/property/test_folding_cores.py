@@ -19,7 +19,7 @@ TRICKY = (
     + "ČčćŠśžźżÇŁłßøæœđðþıİчщйёЙЁжюяъьΣςσ"
     + "ǅﬁℌ각\u1112\u1161é\u0301\u0307'’-.1"
 )
-WORDS = st.text(st.sampled_from(TRICKY) | st.characters(), max_size=20)
+WORDS = st.text(st.sampled_from(TRICKY) | st.characters(), max_size=20) | st.text("tschzkrdpxeiya")
 
 
 @settings(max_examples=500)
