@@ -2,7 +2,8 @@
 
 import pytest
 
-from pmeans.spaces.folding import aliases, folded, skeleton
+from pmeans.kernels.folding import folded, skeleton
+from pmeans.spaces.aliases import aliases
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""Spellings that keyboards without a language's letters give its words.
-
-`folded` and `skeleton`, what n-grams are taken of, come from `pmeans.kernels.folding`.
-"""
+"""Spellings that keyboards without a language's letters give its words."""
 
 from __future__ import annotations
 
@@ -11,10 +8,8 @@ import unicodedata
 import numpy as np
 
 from pmeans.kernels import index
-from pmeans.kernels.folding import Characters, folded, skeleton
+from pmeans.kernels.folding import Characters, folded
 from pmeans.types import WordTable
-
-__all__ = ["alias_rows", "aliases", "folded", "skeleton"]
 
 _TWO_LETTERS = {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "ß": "ss"}
 _UMLAUT = re.compile("|".join(_TWO_LETTERS))
