@@ -47,11 +47,14 @@ inline std::string respelled(const std::vector<uint32_t>& word, bool by_sound) {
       out += static_cast<char>(c - 'A' < 26u ? c | 0x20 : c);
       continue;
     }
-    const auto* const own = std::ranges::lower_bound(spoken, c, {}, [](const auto& s) { return s.character; });
-    if (by_sound && own != std::end(spoken) && own->character == c)
-      out += own->letters;
-    else
-      append_folded(c == 0x3A3 ? lower_sigma(word.data(), word.size(), i) : c, out);
+    if (by_sound) {
+      const auto* const own = std::ranges::lower_bound(spoken, c, {}, [](const auto& s) { return s.character; });
+      if (own != std::end(spoken) && own->character == c) {
+        out += own->letters;
+        continue;
+      }
+    }
+    append_folded(c == 0x3A3 ? lower_sigma(word.data(), word.size(), i) : c, out);
   }
   return out;
 }

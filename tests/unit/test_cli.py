@@ -17,6 +17,7 @@ from pmeans.cli import main as cli
 from pmeans.cli.console import typed, warn
 from pmeans.cli.main import app
 from pmeans.spaces.edit import quantise
+from pmeans.spaces.space import Subwords
 
 
 @pytest.fixture(autouse=True)
@@ -273,6 +274,14 @@ def test_info_prints_keys_and_values(run, tiny):
     values = dict(line.split("\t") for line in result.stdout.splitlines())
     assert values["words"] == "en 2, de 3"
     assert values["file"] == str(tiny)
+
+
+@pytest.mark.parametrize(("folded", "shown"), [(False, "7 n-grams"), (True, "7 folded n-grams")])
+def test_info_says_which_ngrams_a_space_has(run, tmp_path, folded, shown):
+    ngrams = Subwords(np.ones((7, 1), np.float32), 3, 4, folded=folded)
+    space = pmeans.WordSpace.from_words("toy", {"en": ["x"]}, [[1]], subwords=ngrams)
+    pmeans.save_space(space, tmp_path / "toy.safetensors")
+    assert f"subwords\t{shown}\n" in run("spaces", "info", tmp_path / "toy.safetensors").stdout
 
 
 def test_info_verifies_a_sound_space(run, tiny):

@@ -10,7 +10,7 @@ from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.errors import FormatError, InputError
 from pmeans.kernels.numpy_core import ngram_hash
 from pmeans.spaces import edit
-from pmeans.spaces.folding import alias_rows
+from pmeans.spaces.aliases import alias_rows
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, save_space

@@ -23,7 +23,7 @@ from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.kernels import index
 from pmeans.languages import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
-from pmeans.spaces import folding
+from pmeans.spaces.aliases import alias_rows
 from pmeans.tensors import decoded
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
@@ -41,7 +41,7 @@ class Subwords(MappedFields):
 
     A word is the mean of its n-grams, as in fastText. If n-grams are folded, it is the sum of those
     of the folded word and of its skeleton (`pmeans.kernels.folding`), divided by the root of their
-    number, and an alias of a known word (`pmeans.spaces.folding`) has the vector of that word.
+    number, and an alias of a known word (`pmeans.spaces.aliases`) has the vector of that word.
 
     Attributes:
         ngrams: One row a hash bucket, (n_buckets, dim) float32, float16 or int8.
@@ -295,7 +295,7 @@ class WordSpace(MappedFields):
     def _alias_rows(self, words: Sequence[str], lang: str) -> Ints:
         """Return the row of the word that each word is an alias of, or -1, (n,)."""
         if lang not in self._known_aliases:
-            self._known_aliases[lang] = folding.alias_rows(self.table(lang))
+            self._known_aliases[lang] = alias_rows(self.table(lang))
         aliases = self._known_aliases[lang]
         if self.case == "cased-then-lower":
             rows = (aliases.get(word, aliases.get(word.lower(), -1)) for word in words)
