@@ -18,6 +18,8 @@ from itertools import groupby
 
 SHORTEST_SKELETON = 3
 """Consonants; what has fewer of them is no name that could be told by them."""
+SKELETON_MINN = 4
+"""Length of the shortest n-gram of a skeleton, its ends included."""
 
 _CYRILLIC = dict(zip("абвгдезийклмнопрстуфыэё", "abvgdeziiklmnoprstufyee", strict=True))
 _CYRILLIC |= {"ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch"}

@@ -253,7 +253,7 @@ def folded_pieces(word: str, minn: int, maxn: int) -> list[bytes]:
     """Return the n-grams of a folded word, and those of its skeleton from four characters on."""
     return [
         *ngram_pieces(folding.folded(word), minn, maxn),
-        *ngram_pieces(folding.skeleton(word), max(minn, 4), maxn),
+        *ngram_pieces(folding.skeleton(word), max(minn, folding.SKELETON_MINN), maxn),
     ]
 
 

@@ -42,6 +42,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "procrustes": ("word_map", "Procrustes"),
     "dictionary": ("lexicon", "Dictionary"),
     "repair": ("repair", "Repair"),
+    "taught": ("taught", "Taught"),
     "distil": ("distil", "Distil"),
     "compounds": ("compounds", "Compounds"),
     "forms": ("forms", "Forms"),

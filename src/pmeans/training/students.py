@@ -37,6 +37,9 @@ BALANCE = 0.5
 """A language with n pairs is drawn from in proportion to n to this power."""
 LONGEST = 120
 """Words of a sentence; pairs with a longer one are left out."""
+SHORT = 0.1
+"""A mean of this length has 0.7 of its direction: words that start at 0 have no direction yet, and
+without this their first gradient would be so large that Adam never moves them again."""
 COMPARED = 1024
 """Sentences of a step that are compared with each other."""
 _FIRST, _SECOND, _TINY = 0.9, 0.999, 1e-8
@@ -246,7 +249,7 @@ class _Students:
         """Return the loss of pairs whose first sides come first, (2 * n, dim)."""
         torch, how = self.torch, self.how
         n = len(targets)
-        unit = torch.nn.functional.normalize(means, dim=1)
+        unit = means * (means.square().sum(dim=1, keepdim=True) + SHORT**2).rsqrt()
         first, second = unit[:n], unit[n:]
         loss = 2 - ((first + second) * targets).sum() / n
         for low in range(0, n, COMPARED):

@@ -1,0 +1,330 @@
+"""Words and n-grams of many languages, taught together by a sentence encoder of one.
+
+::
+
+    kind = "taught"
+    name = "taught"
+    teacher = { path = "bge_small_en/model.onnx" }
+    pairs = [{ path = "en-de.tsv.gz", first = "en", second = "de" }]
+    dictionaries = [{ path = "en-de.dictionary.tsv", lang = "de" }]
+
+The mean of a sentence's word vectors is to point where the teacher's vector of the sentence points,
+and where the mean of its translation points: `pmeans.training.students` has the loss. The teacher
+knows one language, the pivot. Nothing of it is needed afterwards.
+
+N-grams are those of folded words and of their consonants (`pmeans.kernels.folding`), in one table
+for all languages, so that a name or a loan word of one language is known in another, and words that
+no pair has are composed. The space has the frequent words with their n-grams added in.
+
+A word of the pivot starts as the teacher's vector of the word alone, another one as the mean of
+those of its translations in dictionaries, and all others at 0. A start has the length a / (a + p),
+with p the share of the word in the text, so that rare words count for more in a mean (Arora et al.
+2017). In the end all vectors are turned to the axes along which sentences vary most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from pmeans.errors import ConfigError, InputError, check_seed
+from pmeans.kernels import LONGEST_NGRAM
+from pmeans.kernels.folding import SKELETON_MINN, folded, skeleton
+from pmeans.output import unit_rows
+from pmeans.spaces.readers.fasttext_binary import ngram_buckets
+from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.training import students
+from pmeans.training.bag_means import averaging
+from pmeans.training.bags import BagReader, Types
+from pmeans.training.corpus import Pair, PairFile
+from pmeans.training.distil import COMMON, LISTED
+from pmeans.training.lessons import (
+    DictionaryFile,
+    Lexica,
+    listed_entries,
+    read_lexica,
+    swapped,
+    written,
+)
+from pmeans.training.repair import Affine, pca
+from pmeans.training.sentence_pairs import held_out_report
+from pmeans.training.students import Lessons, Schedule
+from pmeans.training.teacher import Teacher
+from pmeans.training.trainer import Trainer, check_numbers, within
+from pmeans.training.word2vec import check_language
+from pmeans.types import Array, Floats, Ids, Ints, Progress
+
+COMPARED = 4000
+"""Held-out pairs of a file, at most, among which translations are sought."""
+FITTED = 100_000
+"""Sentences, at most, whose vectors tell the directions of largest variance."""
+SAMPLED = 10_000
+"""Pairs of a language, at most, that tell the axes of the space."""
+_CHUNK = 50_000  # words whose n-grams are hashed at a time
+
+
+@dataclass(frozen=True)
+class Taught(Trainer):
+    """Teach words and n-grams of several languages what a sentence encoder of one knows.
+
+    Attributes:
+        name: Of the new space.
+        teacher: See `Teacher`.
+        pairs: Sentences and their translations, a table for each file; see `PairFile`.
+        dictionaries: What the words of other languages start from.
+        pivot: The teacher's language, and the first one of every file of pairs.
+        words: The most frequent words of each language have a vector of their own.
+        buckets: Rows that the n-grams of all languages share.
+        minn: Length of the shortest n-gram, in characters.
+        maxn: Length of the longest.
+        dim: Columns: the directions in which the teacher's vectors vary most.
+        epochs: Passes over all pairs.
+        batch: Pairs per step.
+        rate: About how far a number moves in a step. It falls to 0 until the end.
+        contrast: How much it counts that a sentence is nearer to its own vector of the teacher
+            than to those of other sentences, beside that it is near.
+        across: How much it counts that it is nearer to its translation than to other sentences.
+        dropout: Share of words that a step leaves out.
+        own_dropout: Share of words that a step composes from n-grams alone.
+        seed: Of everything random.
+        licence: The terms of teacher and text, if they should be kept with the space.
+    """
+
+    name: str
+    teacher: Teacher
+    pairs: tuple[PairFile, ...]
+    dictionaries: tuple[DictionaryFile, ...] = ()
+    pivot: str = "en"
+    words: int = 60_000
+    buckets: int = 100_000
+    minn: int = 3
+    maxn: int = 6
+    dim: int = 256
+    epochs: int = 12
+    batch: int = 4096
+    rate: float = 0.02
+    contrast: float = 0.1
+    across: float = 1.0
+    dropout: float = 0.1
+    own_dropout: float = 0.25
+    seed: int = 0
+    licence: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_numbers(
+            self, {"words": 1, "buckets": 1, "minn": 1, "dim": 1, "epochs": 1, "batch": 2}
+        )
+        if not self.minn <= self.maxn <= LONGEST_NGRAM:
+            raise ConfigError(
+                f"n-grams cannot have minn = {self.minn} to maxn = {self.maxn} characters."
+            )
+        for key in ("dropout", "own_dropout"):
+            if not 0 <= getattr(self, key) < 1:
+                raise ConfigError(f"{key} must lie between 0 and 1, not {getattr(self, key)}.")
+        for key in ("contrast", "across"):
+            if not 0 <= getattr(self, key) <= 100:
+                raise ConfigError(f"{key} must lie between 0 and 100, not {getattr(self, key)}.")
+        if not self.pairs:
+            raise ConfigError(f"taught {self.name!r}: pairs names no file.")
+        if any(file.first != self.pivot for file in self.pairs):
+            raise ConfigError(
+                f"taught {self.name!r}: the teacher's language is {self.pivot!r}, which must be "
+                "the first one of every file of pairs."
+            )
+        langs = {file.second for file in self.pairs}
+        for lexicon in self.dictionaries:
+            if lexicon.lang not in langs:
+                raise ConfigError(
+                    f"{lexicon.path} is a dictionary of {lexicon.lang!r}, of which there are no "
+                    f"pairs; there are pairs of {', '.join(sorted(langs))}."
+                )
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
+        """Ask the teacher, and fit words and n-grams.
+
+        The state is kept after every epoch, and what the teacher said as in
+        `pmeans.training.teacher`.
+
+        Returns:
+            The words of the pivot and of every second language, by frequency, float32, and the
+            n-grams. `source` tells how near held-out sentences are to the teacher's vectors of
+            them, and how many find their translation.
+        """
+        for lang in (self.pivot, *(file.second for file in self.pairs)):
+            check_language(lang)
+        lexica = read_lexica(self.dictionaries)
+        entries = listed_entries(lexica, self.pivot)
+        listed = {lang: {e: None for e in each if " " not in e} for lang, each in entries.items()}
+        reader = BagReader(self.pivot)
+        held_out = [self._read(file, reader, listed[self.pivot], progress) for file in self.pairs]
+        n, sentences = len(reader.sentences), dict(reader.sentences)
+        for pair in (pair for pairs in held_out for pair in pairs):
+            sentences.setdefault(pair.first, len(sentences))
+        spoken, heard = self.teacher.vectors(list(sentences), self.pivot, within(progress, 0, 4))
+        axes = self._axes(spoken[:n][heard[:n]])
+        targets = unit_rows(axes(spoken)).astype(np.float16)
+        vocabulary = Types.read(reader, listed, LISTED, self.words)
+        first = self._first(vocabulary, lexica, axes, within(progress, 1, 4))
+        progress(0.25, "hashing n-grams")
+        ngrams, borders = folded_buckets(vocabulary.spelled, self.buckets, self.minn, self.maxn)
+        pairs, langs = vocabulary.pairs(reader, heard)
+        lessons = Lessons(
+            vocabulary.ids, vocabulary.offsets, pairs, langs, targets[:n], vocabulary.own,
+            ngrams, borders,
+        )  # fmt: skip
+        if len(lessons.usable()) < 2:
+            raise InputError(f"taught {self.name!r}: no two pairs have words on both sides.")
+        how = Schedule(**{each.name: getattr(self, each.name) for each in fields(Schedule)})
+        own, rows = students.fit(
+            first, self.buckets, lessons, how, within(progress, 1, 2), checkpoint
+        )
+        axes_of_means = principal_axes(own, rows, lessons)
+        own, rows = own @ axes_of_means, rows @ axes_of_means
+        space = self._space(vocabulary, lessons, own, rows)
+        targets = targets @ axes_of_means
+        reports = []
+        for file, tested in zip(self.pairs, held_out, strict=True):
+            known = [pair for pair in tested if heard[sentences[pair.first]]]
+            goals = targets[[sentences[pair.first] for pair in known]]
+            reports.append(held_out_report(space, file, known, goals))
+        progress(1.0, f"held out: {'; '.join(reports)}")
+        source = f"taught by {self.teacher.name} on {len(pairs):,} pairs; held out: "
+        return replace(space, source=source + "; ".join(reports))
+
+    def _read(
+        self, file: PairFile, reader: BagReader, known: Collection[str], progress: Progress
+    ) -> list[Pair]:
+        """Read the pairs to train on; return some of those that are held out."""
+        progress(0.0, f"reading {Path(file.path).name}")
+        parts = file.read(self.seed)
+        train, dev = parts["train"], parts["dev"]
+        if known and swapped(train, self.pivot, known):
+            raise InputError(
+                f"{file.path}: the second sentences have more words of {self.pivot!r} than the "
+                "first ones. The teacher's language must be the first column."
+            )
+        if not sum([reader.add(pair.first, file.second, pair.second) for pair in train]):
+            raise InputError(f"{file.path}: no pair has words on both sides.")
+        return dev[:: -(-len(dev) // COMPARED) or 1]
+
+    def _axes(self, spoken: Array) -> Affine:
+        """Return the map of the teacher's vectors, (n, width), to their largest directions."""
+        n, width = spoken.shape
+        if self.dim > width:
+            raise InputError(
+                f"the teacher {self.teacher.name} has vectors of {width} columns, and dim = "
+                f"{self.dim} are asked for."
+            )
+        if n <= self.dim:
+            raise InputError(
+                f"the teacher {self.teacher.name} has vectors of {n:,} of the sentences "
+                f"({self.pivot}), and dim = {self.dim} need more. Are the pairs in its language?"
+            )
+        return pca(spoken[:: -(-n // FITTED)], self.dim)
+
+    def _first(self, vocabulary: Types, lexica: Lexica, axes: Affine, progress: Progress) -> Floats:
+        """Return the vectors that words start from, (n_own, dim)."""
+        own = {word: [written(word)] for word in vocabulary.words[self.pivot]}
+        lexica = {**lexica, self.pivot: own}
+        sources = [
+            lexica.get(lang, {}).get(word, ())
+            for lang, words in vocabulary.words.items()
+            for word in words
+        ]
+        entries = dict.fromkeys(entry for each in sources for entry in each)
+        rows = {entry: row for row, entry in enumerate(entries)}
+        spoken, heard = self.teacher.vectors(list(rows), self.pivot, progress)
+        alone = np.zeros((len(rows), self.dim), dtype=np.float32)
+        if heard.any():
+            # Words lie elsewhere than sentences, about a mean of their own.
+            mean = spoken[heard].mean(axis=0, dtype=np.float64)
+            alone[heard] = unit_rows(axes._replace(mean=mean)(spoken[heard]))
+        first = np.zeros((len(sources), self.dim), dtype=np.float32)
+        counts = np.fromiter(map(len, sources), dtype=np.int64, count=len(sources))
+        owners = np.repeat(np.arange(len(sources)), counts)
+        np.add.at(first, owners, alone[[rows[entry] for each in sources for entry in each]])
+        shares = (COMMON / (COMMON + vocabulary.shares)).astype(np.float32)
+        return unit_rows(first) * shares[:, None]
+
+    def _space(self, vocabulary: Types, lessons: Lessons, own: Floats, rows: Floats) -> WordSpace:
+        bearers = np.flatnonzero(lessons.own >= 0)
+        vectors = np.empty_like(own)
+        for low in range(0, len(bearers), _CHUNK):
+            some = bearers[low : low + _CHUNK]
+            vectors[lessons.own[some]] = composed(some, own, rows, lessons)
+        paths = [file.path for file in self.pairs] + [file.path for file in self.dictionaries]
+        material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
+        licence = self.licence or f"terms of its material: {material}"
+        subwords = Subwords(rows, self.minn, self.maxn, folded=True)
+        return WordSpace.from_words(
+            self.name, vocabulary.words, vectors, licence=licence, subwords=subwords
+        )
+
+
+def folded_buckets(words: Sequence[str], buckets: int, minn: int, maxn: int) -> tuple[Ids, Ints]:
+    """Return the rows of n-grams of all words, and where each word's begin: as words compose.
+
+    N-grams of a word come before those of its skeleton.
+    """
+    rows, counts = [], []
+    for low in range(0, len(words), _CHUNK):
+        some = words[low : low + _CHUNK]
+        plain = [folded(word).encode("utf-8", "surrogatepass") for word in some]
+        bones = [skeleton(word).encode() for word in some]
+        # An empty word still has its ends for an n-gram: it is not asked.
+        boned = [i for i, each in enumerate(bones) if each]
+        first, edges = ngram_buckets(plain, buckets, minn, maxn)
+        second, borders = ngram_buckets(
+            [bones[i] for i in boned] or [b""], buckets, max(minn, SKELETON_MINN), maxn
+        )
+        of_bones = np.zeros(len(some), dtype=np.int64)
+        of_bones[boned] = np.diff(borders)[: len(boned)]
+        numbers = np.arange(len(some))
+        owners = np.concatenate([np.repeat(numbers, n) for n in (np.diff(edges), of_bones)])
+        both = np.concatenate([first, second[: of_bones.sum()]])
+        rows.append(both[np.argsort(owners, kind="stable")].astype(np.int32))
+        counts.append(np.diff(edges) + of_bones)
+    return np.concatenate(rows), np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+
+
+def composed(words: Ints, own: Floats, rows: Floats, lessons: Lessons) -> Floats:
+    """Return the vectors of words by their numbers, own ones with those of n-grams, (n, dim)."""
+    from scipy.sparse import csr_array
+
+    begins, counts = lessons.borders[words], np.diff(lessons.borders)[words]
+    borders = np.concatenate([[0], np.cumsum(counts)])
+    places = np.arange(borders[-1]) + np.repeat(begins - borders[:-1], counts)
+    scales = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
+    shape = (len(words), len(rows))
+    vectors = csr_array((scales, lessons.ngrams[places], borders), shape=shape) @ rows
+    has_own = lessons.own[words] >= 0
+    vectors[has_own] += own[lessons.own[words[has_own]]]
+    return vectors
+
+
+def principal_axes(own: Floats, rows: Floats, lessons: Lessons) -> Floats:
+    """Return the axes along which sentences vary, the largest variance first, (dim, dim).
+
+    The sentences are some of every language, about the language's own mean, each 1 long.
+    """
+    squares = np.zeros((own.shape[1], own.shape[1]))
+    for lang in np.unique(lessons.langs).tolist():
+        pairs = lessons.pairs[lessons.langs == lang]
+        pairs = pairs[:: -(-len(pairs) // SAMPLED)]
+        for side in pairs.T:
+            lengths = np.diff(lessons.offsets)[side]
+            owner = np.repeat(np.arange(len(side)), lengths)
+            shift = lessons.offsets[side] - (np.cumsum(lengths) - lengths)
+            ids = lessons.ids[np.arange(len(owner)) + shift[owner]].astype(np.int64)
+            words, averages = averaging(ids, owner, len(side))
+            means = averages @ composed(words, own, rows, lessons)
+            about = unit_rows(means - means.mean(axis=0)).astype(np.float64)
+            squares += about.T @ about / len(side)
+    axes = np.linalg.eigh(squares)[1][:, ::-1]
+    # An axis has two directions: take the one whose largest number is positive.
+    largest = np.abs(axes).argmax(axis=0)
+    return (axes * np.sign(axes[largest, np.arange(len(axes))])).astype(np.float32)
