@@ -61,13 +61,6 @@ class Subwords(MappedFields):
     own: Mapping[str, int] = field(default_factory=dict)
     folded: bool = False
 
-    def __post_init__(self) -> None:
-        if self.folded and self.own:
-            raise InputError(
-                f"folded n-grams are shared by all languages, but {', '.join(map(repr, self.own))} "
-                "would have some of its own: leave out own, or folded."
-            )
-
     @cached_property
     def vectors(self) -> Floats:
         """The rows as float32, (n_buckets, dim): decoded once, when first needed, and kept."""

@@ -182,7 +182,6 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
         _require(sum(counts) < len(ngrams), "own n-grams misfit")
         folded = metadata.get("folded_ngrams", "false")
         _require(folded in ("true", "false"), f"folded n-grams are {folded!r}")
-        _require(not (own and folded == "true"), "folded n-grams of single languages")
         subwords = Subwords(ngrams, minn, maxn, ngram_scale, own, folded == "true")
     return WordSpace(
         metadata["name"], matrix, tables, metadata["case"], scale, subwords,  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.kernels import index
+from pmeans.kernels.folding import folded
 from pmeans.kernels.index import phrase_parts
 from pmeans.output import unit_rows
 from pmeans.spaces.space import Subwords, WordSpace, script
@@ -30,8 +31,9 @@ from pmeans.training.bags import BagReader
 from pmeans.training.distil import COMMON, LISTED, Distil
 from pmeans.training.lessons import first_vectors
 from pmeans.training.lexicon import WordPairs, project
+from pmeans.training.ngrams import fitted_ngrams, ngram_averages
 from pmeans.training.sentence_pairs import sentence_means
-from pmeans.training.subwords import FittedSubwords, fitted_ngrams, ngram_averages
+from pmeans.training.subwords import FittedSubwords
 from pmeans.training.trainer import within
 from pmeans.types import Array, Floats, Progress
 
@@ -157,9 +159,9 @@ def with_own_ngrams(
     shared = space.subwords
     if shared is None or not _new_script(space, words):
         return shared
-    spelled = [word.encode() for word in words]
-    single = [i for i, word in enumerate(spelled) if not phrase_parts(word)]
-    averages = ngram_averages([spelled[i] for i in single], BUCKETS, shared.minn, shared.maxn)
+    single = [i for i, word in enumerate(words) if not phrase_parts(word.encode())]
+    spelled = [words[i] for i in single]
+    averages = ngram_averages(spelled, BUCKETS, shared.minn, shared.maxn, as_folded=shared.folded)
     ngrams = fitted_ngrams(averages, vectors[single], FittedSubwords.penalty, progress)
     codes, scale = quantised(
         ngrams, None, shared.ngrams.dtype.name,  # type: ignore[arg-type]
@@ -174,8 +176,12 @@ def with_own_ngrams(
 
 
 def _new_script(space: WordSpace, words: Sequence[str]) -> bool:
-    """Return whether most letters are of scripts that no language with shared n-grams uses."""
+    """Return whether most letters are of scripts that no language with shared n-grams uses.
+
+    Folded n-grams have Cyrillic in Latin letters.
+    """
     own = space.subwords.own if space.subwords else {}
     known = set().union(*(space.scripts(code)[0] for code in space.tables if code not in own))
-    letters = Counter(script(letter) for word in words for letter in word if letter.isalpha())
+    spelled = map(folded, words) if space.subwords and space.subwords.folded else words
+    letters = Counter(script(letter) for word in spelled for letter in word if letter.isalpha())
     return 2 * sum(n for name, n in letters.items() if name not in known) > letters.total()

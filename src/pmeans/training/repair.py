@@ -155,7 +155,8 @@ def transform(space: WordSpace, steps: Sequence[str], *, by_language: bool = Fal
     Returns:
         A space with the same words. Subwords are mapped along where the vector of an unknown word
         comes out as if it had been mapped itself, and are dropped where none can say its language
-        (``by_language`` over several) or where ``unit`` breaks the rule.
+        (``by_language`` over several) or where ``unit`` breaks the rule. Folded ones are sums, and
+        are dropped by steps that take a mean away.
     """
     rows, subwords = space.rows(slice(None)), space.subwords
     for step in steps:
@@ -177,9 +178,10 @@ def transform(space: WordSpace, steps: Sequence[str], *, by_language: bool = Fal
             mapped.append(fitted(part))
         rows = np.concatenate(mapped)
         if subwords is not None:
-            # The mean of mapped n-grams is the mapped mean of n-grams.
+            # The mean of mapped n-grams is the mapped mean of n-grams. Folded ones are no mean.
+            breaks = apart or (subwords.folded and np.any(fitted.mean))
             ngrams = fitted(subwords.vectors)
-            subwords = None if apart else replace(subwords, ngrams=ngrams, scale=None)
+            subwords = None if breaks else replace(subwords, ngrams=ngrams, scale=None)
     return replace(space, matrix=rows, scale=None, subwords=subwords, path="")
 
 

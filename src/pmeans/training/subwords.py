@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,16 +28,13 @@ from pmeans.kernels.index import phrase_parts
 from pmeans.output import unit_rows
 from pmeans.spaces import edit
 from pmeans.spaces.library import find_space
-from pmeans.spaces.readers.fasttext_binary import ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
+from pmeans.training.ngrams import fitted_ngrams, ngram_averages
 from pmeans.training.trainer import SpaceRef, Trainer, within
-from pmeans.types import Floats, Progress
+from pmeans.types import Progress
 
-ITERATIONS = 30
-"""Of conjugate gradients; the last ones move the n-grams by less than a thousandth."""
 HELD_OUT = 20
 """One word in so many is left out once, to tell how well unknown words are met."""
-_TINY = np.float32(1e-30)
 
 
 @dataclass(frozen=True)
@@ -75,8 +71,8 @@ class FittedSubwords(Trainer):
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Fit the n-grams; the checkpoint is not used, as it takes minutes at most."""
         space = find_space(self.space)
-        listed = [word.encode() for lang in space.tables for word in space.words(lang)]
-        single = [i for i, word in enumerate(listed) if not phrase_parts(word)]
+        listed = [word for lang in space.tables for word in space.words(lang)]
+        single = [i for i, word in enumerate(listed) if not phrase_parts(word.encode())]
         words = [listed[i] for i in single]
         vectors = space.rows(np.array(single, dtype=np.int64))
         averages = ngram_averages(words, self.buckets, self.minn, self.maxn)
@@ -95,34 +91,3 @@ class FittedSubwords(Trainer):
         source = f"{space.source}; n-grams fitted to its words, {told}".removeprefix("; ")
         subwords = Subwords(ngrams, self.minn, self.maxn)
         return replace(edit.rename(space, self.name), subwords=subwords, source=source)
-
-
-def ngram_averages(words: list[bytes], buckets: int, minn: int, maxn: int) -> Any:
-    """Return the sparse matrix that takes n-grams to words, (n_words, buckets)."""
-    from scipy.sparse import csr_array
-
-    rows, borders = ngram_buckets(words, buckets, minn, maxn)
-    counts = np.diff(borders)
-    shares = np.repeat(1 / np.maximum(counts, 1), counts).astype(np.float32)
-    return csr_array((shares, rows, borders), shape=(len(words), buckets))
-
-
-def fitted_ngrams(averages: Any, vectors: Floats, penalty: float, progress: Progress) -> Floats:
-    """Return the n-grams of least error, (buckets, dim), by conjugate gradients per column."""
-    found = np.zeros((averages.shape[1], vectors.shape[1]), dtype=np.float32)
-    residual = averages.T @ vectors
-    direction, square = residual.copy(), _squares(residual)
-    for i in range(ITERATIONS):
-        progress(i / ITERATIONS, f"fitting n-grams, {i} of {ITERATIONS}")
-        turned = averages.T @ (averages @ direction) + np.float32(penalty) * direction
-        # A column that is solved already has nothing left to divide.
-        size = square / np.maximum(np.einsum("ij,ij->j", direction, turned), _TINY)
-        found += size * direction
-        residual -= size * turned
-        before, square = square, _squares(residual)
-        direction = residual + square / np.maximum(before, _TINY) * direction
-    return found
-
-
-def _squares(rows: Floats) -> Floats:
-    return np.einsum("ij,ij->j", rows, rows)

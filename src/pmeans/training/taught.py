@@ -24,7 +24,7 @@ with p the share of the word in the text, so that rare words count for more in a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -32,9 +32,7 @@ import numpy as np
 
 from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.kernels import LONGEST_NGRAM
-from pmeans.kernels.folding import SKELETON_MINN, folded, skeleton
 from pmeans.output import unit_rows
-from pmeans.spaces.readers.fasttext_binary import ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
 from pmeans.training.bag_means import averaging
@@ -49,13 +47,14 @@ from pmeans.training.lessons import (
     swapped,
     written,
 )
+from pmeans.training.ngrams import folded_buckets
 from pmeans.training.repair import Affine, pca
 from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.students import Lessons, Schedule
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Trainer, check_numbers, within
 from pmeans.training.word2vec import check_language
-from pmeans.types import Array, Floats, Ids, Ints, Progress
+from pmeans.types import Array, Floats, Ints, Progress
 
 COMPARED = 4000
 """Held-out pairs of a file, at most, among which translations are sought."""
@@ -263,32 +262,6 @@ class Taught(Trainer):
         return WordSpace.from_words(
             self.name, vocabulary.words, vectors, licence=licence, subwords=subwords
         )
-
-
-def folded_buckets(words: Sequence[str], buckets: int, minn: int, maxn: int) -> tuple[Ids, Ints]:
-    """Return the rows of n-grams of all words, and where each word's begin: as words compose.
-
-    N-grams of a word come before those of its skeleton.
-    """
-    rows, counts = [], []
-    for low in range(0, len(words), _CHUNK):
-        some = words[low : low + _CHUNK]
-        plain = [folded(word).encode("utf-8", "surrogatepass") for word in some]
-        bones = [skeleton(word).encode() for word in some]
-        # An empty word still has its ends for an n-gram: it is not asked.
-        boned = [i for i, each in enumerate(bones) if each]
-        first, edges = ngram_buckets(plain, buckets, minn, maxn)
-        second, borders = ngram_buckets(
-            [bones[i] for i in boned] or [b""], buckets, max(minn, SKELETON_MINN), maxn
-        )
-        of_bones = np.zeros(len(some), dtype=np.int64)
-        of_bones[boned] = np.diff(borders)[: len(boned)]
-        numbers = np.arange(len(some))
-        owners = np.concatenate([np.repeat(numbers, n) for n in (np.diff(edges), of_bones)])
-        both = np.concatenate([first, second[: of_bones.sum()]])
-        rows.append(both[np.argsort(owners, kind="stable")].astype(np.int32))
-        counts.append(np.diff(edges) + of_bones)
-    return np.concatenate(rows), np.concatenate([[0], np.cumsum(np.concatenate(counts))])
 
 
 def composed(words: Ints, own: Floats, rows: Floats, lessons: Lessons) -> Floats:

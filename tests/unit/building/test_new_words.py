@@ -1,6 +1,7 @@
 """Words that a model teaches itself, when a language is added to it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -141,6 +142,17 @@ def test_a_language_in_a_new_script_has_ngrams_of_its_own(english, tmp_path):
     assert near > 0.9
     unknown = ["unknown words", "doggy"]
     assert (grown.encode(unknown, lang="en") == old.encode(unknown, lang="en")).all()
+
+
+def test_folded_ngrams_are_shared_with_cyrillic_and_not_with_greek(english, tmp_path):
+    toy = replace(english, subwords=replace(english.subwords, folded=True))
+    once = extended(encoder(toy), "ru", dictionaries=dictionary(tmp_path, CYRILLIC))
+    assert once.spaces["toy"].subwords is toy.subwords
+    pairs = [("dog", "σκύλος"), ("cat", "γάτα"), ("runs", "τρέχει"), ("sleeps", "κοιμάται")]
+    twice = extended(once, "el", dictionaries=dictionary(tmp_path, pairs, "greek.tsv"))
+    space = twice.spaces["toy"]
+    assert space.subwords.own == {"el": 16_000}
+    assert cosine(space.vector("τρέχεις", "el"), space.vector("τρέχει", "el")) > 0.9
 
 
 def test_a_language_in_a_known_script_shares_the_ngrams(english, tmp_path):

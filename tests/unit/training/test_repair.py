@@ -122,6 +122,17 @@ def test_a_quantised_space_that_is_filled_keeps_its_subwords():
     assert fill(small, space_of(vectors(40, 3))).subwords is small.subwords
 
 
+def test_folded_subwords_are_scaled_and_dropped_where_a_mean_is_taken_away():
+    ngrams = Subwords(vectors(20, 3, seed=2), 3, 4, folded=True)
+    space = space_of(vectors(40, 3), subwords=ngrams)
+    doubled = transform(space, ["scale:2"])
+    word = ["unheard"]
+    np.testing.assert_allclose(
+        doubled.composed(word, "en")[0], 2 * space.composed(word, "en")[0], rtol=1e-6
+    )
+    assert transform(space, ["centre"]).subwords is None
+
+
 def test_unit_rows_have_no_subwords():
     ngrams = Subwords(vectors(20, 3, seed=2), 2, 3)
     assert transform(space_of(vectors(9, 3), subwords=ngrams), ["unit"]).subwords is None

@@ -11,8 +11,9 @@ from pmeans.kernels.folding import folded, skeleton
 from pmeans.output import unit_rows
 from pmeans.training.corpus import PairFile
 from pmeans.training.lessons import DictionaryFile
+from pmeans.training.ngrams import folded_buckets
 from pmeans.training.tanh_map import retrieved
-from pmeans.training.taught import Taught, folded_buckets
+from pmeans.training.taught import Taught
 from pmeans.training.teacher import Teacher
 
 pytest.importorskip("torch", reason="pip install 'pmeans[train]'")
