@@ -43,7 +43,7 @@ inline Vector load(const float* p, float) {
 inline Vector load(const int8_t* p, float scale) {
   // GCC takes the bytes of a vector one by one, which is four times slower than the instruction.
 #if defined(__AVX512F__)
-  const Whole codes = reinterpret_cast<Whole>(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
+  const Whole codes = reinterpret_cast<Whole>(_mm512_maskz_cvtepi8_epi32(0xFFFF, _mm_loadu_si128((const __m128i*)p)));
 #elif defined(__AVX2__)
   const Whole codes = reinterpret_cast<Whole>(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
 #else
@@ -65,8 +65,7 @@ inline Vector load(const Half* p, float) {
   return v;
 #endif
 }
-// SHIFTS. Eight columns are one number of 32 bits. Every lane gets it, shifts its own four bits to
-// the top, and shifts them down again, which extends their sign.
+// Each lane shifts its own four bits to the top, and down again, which extends their sign.
 inline Vector load(const Pair* p, float scale) {
 #if defined(__AVX512F__)
   int32_t eight[2];
@@ -81,7 +80,7 @@ inline Vector load(const Pair* p, float scale) {
   constexpr Whole up = {28, 24, 20, 16, 12, 8, 4, 0};
   const Whole top = (Whole{} + eight) << up;
 #else
-  // SSE2 has no shift of its own for each lane. The upper half of a lane times a power of two is one.
+  // SSE2 has one shift for all lanes. The upper half of a lane times a power of two is a shift, too.
   typedef uint16_t Shorts __attribute__((vector_size(vector_bytes)));
   uint16_t four;
   memcpy(&four, p, sizeof four);

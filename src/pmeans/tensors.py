@@ -4,8 +4,8 @@ A file is an ordinary safetensors file, which that library reads as well. Every 
 multiple of 64 bytes; ``padding.K`` (U8, zeros) fills up to it, because the format knows no holes.
 The official library copies what it reads. This module maps it, which is why it is read here.
 
-Numbers are float32, float16, int8 or int4. An int8 row is ``rint(x / scale)`` with ``scale = max|x| /
-127``; codes times scale give the same codes and scale when stored again, because
+Numbers are float32, float16, int8 or int4. An int8 row is ``rint(x / scale)`` with
+``scale = max|x| / 127``; codes times scale give the same codes and scale when stored again, because
 fl(127 * fl(x / 127)) / 127 rounds back to fl(x / 127), whatever x. Float16 rounds to nearest and
 refuses numbers that it cannot hold.
 
@@ -160,10 +160,8 @@ def quantised(
             f"int4 puts two numbers in a byte and needs an even number of columns, not {dim}; "
             "take int8."
         )
-    shape, dtype = ((len(matrix), dim // 2), "uint8") if precision == "int4" else (
-        (len(matrix), dim), precision,
-    )  # fmt: skip
-    stored = np.empty(shape, dtype=dtype)
+    columns, dtype = (dim // 2, "uint8") if precision == "int4" else (dim, precision)
+    stored = np.empty((len(matrix), columns), dtype=dtype)
     scales = np.empty(len(matrix), dtype=np.float32) if stored.itemsize == 1 else None
     for start in range(0, len(matrix), _ROWS):
         chunk = slice(start, start + _ROWS)
@@ -189,13 +187,14 @@ def quantised(
 
 def _codes(rows: Floats, scale: Floats, largest: int) -> npt.NDArray[np.int8]:
     step = np.where(scale > 0, scale, 1)[:, None]
-    # A row near the smallest float32 has a scale that rounds far down: hence the clip, also of int8.
+    # A row near the smallest float32 has a scale that rounds far down: int8 needs the clip, too.
     return np.clip(np.rint(rows / step), -largest, largest).astype(np.int8)
 
 
 def _best_top(rows: Floats, largest: Floats) -> Floats:
-    """Return what 7 stands for in each row of int4, (n,): the share of the largest that fits best."""
-    units = rows / np.where(largest > 0, largest, 1)[:, None]  # whose squares cannot overflow
+    """Return what 7 is to stand for in each row of int4, (n,): the best share of its largest."""
+    # Squares of these cannot overflow.
+    units = np.divide(rows, np.where(largest > 0, largest, 1)[:, None], dtype=np.float32)
     errors = []
     for share in SHARES:
         step = np.full(len(rows), share / nibbles.LARGEST, dtype=np.float32)

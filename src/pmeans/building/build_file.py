@@ -34,7 +34,7 @@ from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
+from pmeans.tensors import Precision, RowPrecision
 from pmeans.text import splitting
 from pmeans.training import filled
 from pmeans.training.corpus import Pair, PairFile, drawn
@@ -77,7 +77,7 @@ class StoredFit(Fit):
     """
 
     keep: int = 0
-    precision: Precision = "float32"
+    precision: RowPrecision = "float32"
 
 
 @dataclass(frozen=True)

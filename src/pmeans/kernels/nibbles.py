@@ -22,9 +22,8 @@ def n_columns(matrix: Array) -> int:
 
 def packed(codes: Array) -> Bytes:
     """Put whole numbers from -7 to 7, (n, dim) int8, into bytes, (n, dim / 2)."""
-    bits = codes.view(np.uint8) & 15
-    pairs: Bytes = bits[:, ::2] | bits[:, 1::2] << 4
-    return pairs
+    bits: Bytes = codes.view(np.uint8)
+    return bits[:, ::2] & np.uint8(15) | bits[:, 1::2] << np.uint8(4)
 
 
 def unpacked(rows: Array) -> Array:
@@ -33,4 +32,4 @@ def unpacked(rows: Array) -> Array:
         return rows
     pairs = rows.view(np.int8)
     # A shift to the right extends the sign.
-    return np.stack([pairs << 4 >> 4, pairs >> 4], axis=2).reshape(len(rows), -1)
+    return np.stack([pairs << 4 >> 4, pairs >> 4], axis=2).reshape(len(rows), n_columns(rows))
