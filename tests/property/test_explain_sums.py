@@ -10,6 +10,7 @@ from pmeans.align import Alignment, LanguageMap
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.kernels import Splitting, split
 from pmeans.recipe import Part, Recipe
+from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.text import tokenize
 from pmeans.transfer.explain import explain, token_spans
@@ -32,11 +33,14 @@ def spaces(draw, name):
     rest = {"case": draw(st.sampled_from(["lower", "cased", "cased-then-lower"]))}
     if draw(st.booleans()):
         rest["subwords"] = Subwords(rng.normal(size=(7, dim)).astype(np.float32), 3, 4)
-    kind = draw(st.sampled_from(["float32", "float16", "int8"]))
+    kind = draw(st.sampled_from(["float32", "float16", "int8", "int4"]))
     if kind == "int8":
         values = np.clip(values * 40, -127, 127)
         rest["scale"] = (rng.random(len(words)) / 40).astype(np.float32)
-    return WordSpace.from_words(name, {"de": words}, values.astype(kind), **rest)
+    if kind == "int4" and dim % 2 == 0:
+        return quantise(WordSpace.from_words(name, {"de": words}, values, **rest), "int4")
+    values = values.astype("float32" if kind == "int4" else kind)
+    return WordSpace.from_words(name, {"de": words}, values, **rest)
 
 
 @st.composite
