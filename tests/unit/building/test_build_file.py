@@ -233,7 +233,7 @@ def test_two_parts_may_share_a_packed_space(folder):
     [
         ("words = 3", "wordz = 3", "unknown key 'wordz'. Did you mean 'words'"),
         ('precision = "int8"', 'precision = "int2"', "'int2' is not one of"),
-        ('2\nprecision = "int8"', '2\nprecision = "int4"', "align.precision: 'int4' is not one of"),
+        ('2\nprecision = "int8"', '2\nprecision = "int4"', "align: precision: 'int4' is not one of"),
         ('"ridge"', '"svd"', "'svd' is not one of 'canonical', 'ridge'"),
         ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
         ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),
