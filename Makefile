@@ -114,6 +114,8 @@ tables: setup  ## render tables and figures of all results again
 	done
 	$(BIN)/python studies/maps.py table
 	$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
+	$(BIN)/python studies/peers.py --render
+	$(BIN)/python studies/names_and_numbers.py --render
 	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
 	$(BIN)/pmeans eval plot experiments/languages-ntrex.toml --output results/languages/ntrex.svg
 	$(BIN)/python benchmarks/baselines.py --render

@@ -19,13 +19,9 @@ class Grams {
 
   // The buckets of a text's grams.
   const std::vector<int32_t>& read(const Text& text) {
-    buckets_.clear();
-    const size_t n = std::min(text.length, enough);
-    switch (text.width) {
-      case 1: read_as(static_cast<const uint8_t*>(text.data), n); break;
-      case 2: read_as(static_cast<const uint16_t*>(text.data), n); break;
-      default: read_as(static_cast<const uint32_t*>(text.data), n);
-    }
+    const Text beginning{text.data, std::min(text.length, enough), text.width};
+    auto read = [&](const auto* s, size_t n) { return read_as(s, n); };
+    if (!with_characters(beginning, read)) with_characters(plain_.of(beginning), read);
     return buckets_;
   }
 
@@ -33,15 +29,19 @@ class Grams {
   static constexpr size_t longest = 5, longest_word = 62, enough = 4096;
   static constexpr uint32_t foreign = 1;
 
+  // Whether all characters are plain; if not, the buckets are not right.
   template <class Char>
-  void read_as(const Char* s, size_t n) {
-    size_t size = 1;  // the space before it
+  bool read_as(const Char* s, size_t n) {
+    buckets_.clear();
+    uint32_t seen = 0;  // the properties of all characters together
+    size_t size = 1;    // the space before it
     auto finish = [&] {
       if (size > 1) add_word(size);
       size = 1;
     };
     for (size_t i = 0; i < n; ++i) {
       const uint32_t c = s[i], entry = properties(c);
+      seen |= entry;
       if (is_letter(entry)) {
         word_[size++] = letter((c + entry) & 0x1FFFFF);
         if (size > longest_word) finish();
@@ -51,6 +51,7 @@ class Grams {
       }
     }
     finish();
+    return is_plain(seen);
   }
 
   uint32_t letter(uint32_t c) const {
@@ -88,6 +89,7 @@ class Grams {
 
   const uint64_t* letters_;
   size_t n_buckets_;
+  PlainText plain_;
   std::array<uint32_t, longest_word + 2> word_;
   std::vector<int32_t> buckets_;
 };

@@ -7,18 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "plain_text.hpp"
 #include "threads.hpp"
 #include "tokenize.hpp"
 #include "word_table.hpp"
 
 namespace pmeans {
-
-// A Python string as it lies in memory.
-struct Text {
-  const void* data;
-  size_t length;
-  int width;  // bytes a character
-};
 
 // The tokens of one sentence, spelled one behind the other.
 class Tokens {
@@ -26,11 +20,8 @@ class Tokens {
   Tokens(bool cased, bool lower) : cased_(cased), lower_(lower) {}
 
   void read(const Text& text, Splitting splitting) {
-    switch (text.width) {
-      case 1: read_as(static_cast<const uint8_t*>(text.data), text.length, splitting); break;
-      case 2: read_as(static_cast<const uint16_t*>(text.data), text.length, splitting); break;
-      default: read_as(static_cast<const uint32_t*>(text.data), text.length, splitting);
-    }
+    auto read = [&](const auto* s, size_t n) { return read_as(s, n, splitting); };
+    if (!with_characters(text, read)) with_characters(plain_.of(text), read);
   }
   const uint8_t* bytes() const { return bytes_.data(); }
   const std::vector<Spelling>& cased() const { return cased_spellings_; }
@@ -38,7 +29,7 @@ class Tokens {
 
  private:
   template <class Char>
-  void read_as(const Char* s, size_t n, Splitting splitting) {
+  bool read_as(const Char* s, size_t n, Splitting splitting) {
     cased_spellings_.clear();
     lower_spellings_.clear();
     size_t used = 0;
@@ -57,12 +48,13 @@ class Tokens {
       to.push_back({used, size, hash_word(out, size), head});
       used += size + 8;
     };
-    split(s, n, splitting, [&](size_t begin, size_t end, bool word) {
+    return split(s, n, splitting, [&](size_t begin, size_t end, bool word) {
       if (cased_) add(cased_spellings_, begin, end, false, word);
       if (lower_) add(lower_spellings_, begin, end, true, word);
     });
   }
   bool cased_, lower_;
+  PlainText plain_;
   std::vector<uint8_t> bytes_;
   std::vector<Spelling> cased_spellings_, lower_spellings_;
 };

@@ -261,8 +261,9 @@ int64_t bind_first_not_finite(Matrix matrix, int n_threads) {
   return first_not_finite(vectors, n_threads);
 }
 
-nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn, int n_threads) {
+nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn, bool folded, int n_threads) {
   const size_t dim = ngrams.shape(1);
+  const Subwords subwords{ngrams.data(), ngrams.shape(0), dim, minn, maxn, folded};
   std::vector<std::string> spelled;
   for (nb::handle word : words) {
     // Encoded by Python, so that a lone surrogate has the same bytes as in a look-up.
@@ -276,8 +277,7 @@ nb::tuple bind_compose(nb::list words, In<float, 2> ngrams, int minn, int maxn, 
     nb::gil_scoped_release released;
     parallel_for(spelled.size(), 64, n_threads, [&](size_t begin, size_t end, size_t) {
       for (size_t i = begin; i < end; ++i)
-        counts[i] = compose(spelled[i], ngrams.data(), ngrams.shape(0), dim, minn, maxn,
-                            vectors.data() + i * dim);
+        counts[i] = subwords.compose(spelled[i], vectors.data() + i * dim);
     });
   }
   const size_t n = spelled.size();
@@ -385,7 +385,7 @@ NB_MODULE(_native, m) {
         nb::arg("n_threads"), nb::arg("isa") = "");
   m.def("first_not_finite", bind_first_not_finite, nb::arg("matrix"), nb::arg("n_threads"));
   m.def("compose", bind_compose, nb::arg("words"), nb::arg("ngrams"), nb::arg("minn"),
-        nb::arg("maxn"), nb::arg("n_threads"));
+        nb::arg("maxn"), nb::arg("folded"), nb::arg("n_threads"));
   m.def("parse_lines", bind_parse_lines, nb::arg("data"), nb::arg("dim"), nb::arg("n_threads"));
   m.def("train_classifiers", bind_train_classifiers, nb::arg("groups"), nb::arg("rule"),
         nb::arg("n_threads"), nb::arg("isa") = "");

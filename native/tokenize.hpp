@@ -28,6 +28,8 @@ inline uint32_t properties(uint32_t c) {
 inline Kind kind_of(uint32_t entry) { return static_cast<Kind>(entry >> 21 & 3); }
 inline Kind kind(uint32_t c) { return kind_of(properties(c)); }
 inline bool is_letter(uint32_t entry) { return entry >> 25 & 1; }
+inline bool is_symbol(uint32_t entry) { return entry >> 26 & 1; }
+inline bool is_plain(uint32_t entry) { return !(entry >> 27 & 1); }
 inline bool is_space(uint32_t c) {
   // Printable ASCII, which is nearly everything, needs no table.
   return c - 0x21 >= 0x5E && kind(c) == Kind::space;
@@ -237,8 +239,15 @@ void emit_word(const Char* s, size_t begin, size_t end, Splitting splitting, Emi
   emit(begin, end, true);
 }
 
+// Whether all characters are plain; if not, the tokens are not right.
 template <class Char, class Emit>
-void split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
+bool split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
+  uint32_t seen = 0;  // the properties of all characters together
+  auto look = [&](size_t i) {
+    const uint32_t entry = properties(s[i]);
+    seen |= entry;
+    return kind_of(entry);
+  };
   auto digit = [](uint32_t c) { return c - '0' < 10u; };
   auto joins = [&](size_t i) {
     if (i + 1 >= n || kind(s[i + 1]) != Kind::word) return false;
@@ -246,26 +255,27 @@ void split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
            ((s[i] == '.' || s[i] == ',') && digit(s[i - 1]) && digit(s[i + 1]));
   };
   for (size_t i = 0; i < n;) {
-    const Kind first = kind(s[i]);
+    const Kind first = look(i);
     const size_t begin = i++;
     if (first == Kind::space) continue;
     if (first == Kind::other) {
-      while (i < n && kind(s[i]) == Kind::mark) ++i;
+      while (i < n && look(i) == Kind::mark) ++i;
       emit(begin, i, false);
     } else {
-      while (i < n && (kind(s[i]) == Kind::word || kind(s[i]) == Kind::mark || joins(i))) ++i;
+      auto in_word = [](Kind kind) { return kind == Kind::word || kind == Kind::mark; };
+      while (i < n && (in_word(look(i)) || joins(i))) ++i;
       emit_word(s, begin, i, splitting, emit);
     }
   }
+  return is_plain(seen);
 }
 
-// Calls emit(begin, end, is_word) for every token of s[0:n].
+// Calls emit(begin, end, is_word) for every token of s[0:n]. False if the text must be made plain.
 template <class Char, class Emit>
-void split(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
-  if (splitting == Splitting::whitespace)
-    split_whitespace(s, n, emit);
-  else
-    split_words(s, n, splitting, emit);
+bool split(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
+  if (splitting != Splitting::whitespace) return split_words(s, n, splitting, emit);
+  split_whitespace(s, n, emit);
+  return true;
 }
 
 }  // namespace pmeans

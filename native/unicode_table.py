@@ -1,4 +1,4 @@
-"""Write ``unicode_table.hpp``: what the tokeniser must know of every character.
+"""Write ``unicode_table.hpp``: what the core must know of every character.
 
 The facts come from the Python that the module is built for, so that both sides of the border
 agree on what is a space, a letter or a lower-case form. One 32-bit entry a character:
@@ -6,17 +6,32 @@ agree on what is a space, a letter or a lower-case form. One 32-bit entry a char
     bits  0-20  distance to the lower-case form, modulo 2**21
     bits 21-22  0 other, 1 white space, 2 word (letter, number, underscore), 3 mark or format
     bit  23     has case        bit 24  is skipped when the context of a final sigma is sought
-    bit  25     is a letter
+    bit  25     is a letter     bit 26  is a symbol
+    bit  27     is written otherwise in a word, or left out
 
 Both stages of the table follow the usual scheme: 256 characters a page, equal pages shared. After
 them, in order, every pair of a character and a mark that is one character as well, and that one.
+
+Then what `pmeans.kernels.folding`, whose file is run for it, makes of characters: ``folded_entry``,
+in pages as well, is 0 for a character that stays, or k, and its letters end at
+``folded_end[k]`` in ``folded_text``, where those of k - 1 end. ``spoken`` lists the characters that
+are spoken otherwise than folded, ``sounds`` the spellings of sounds.
+
+Last, in order, every character that has another plain form, and that form: up to four characters,
+or none. `plain_form` of ``kernels/splitting.py`` is the same rule, and a test holds the two equal.
 """
 
+import runpy
 import sys
 import unicodedata
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TextIO
 
 SIGMA = "Σ"
 DOTTED_I = "İ"  # the one character whose lower-case form is two: "i" and U+0307
+LONGEST_FORM = 4  # Roman Ⅷ
 
 
 def entry(code: int) -> int:
@@ -37,7 +52,27 @@ def entry(code: int) -> int:
     cased = (c + SIGMA).lower().endswith("ς")
     skipped = not cased and ("A" + c + SIGMA).lower().endswith("ς")
     facts = cased << 23 | skipped << 24 | c.isalpha() << 25
+    facts |= (category[0] == "S") << 26 | (plain_form(c) != c) << 27
     return (ord(lowered) - code) % 2**21 | kind << 21 | facts
+
+
+def plain_form(c: str) -> str:
+    if unicodedata.category(c) == "Cf":
+        return ""
+    # Of ẛ, which is ſ with a mark, the letter says whether there is a plain form.
+    letter = unicodedata.normalize("NFD", c)[0]
+    tag = unicodedata.decomposition(letter).partition(" ")[0]
+    if tag not in ("<compat>", "<wide>", "<narrow>", "<font>") or c in "\u0587\u2139":
+        return c
+    form = unicodedata.normalize("NFKC", c)
+    if tag == "<wide>" and form.isascii():
+        return form
+    is_word = unicodedata.category(c)[0] in "LN" and all(
+        unicodedata.category(part) in ("Lu", "Ll", "Lt", "Lo", "Nd")
+        and not "\u1100" <= part <= "\u11ff"
+        for part in form
+    )
+    return form if is_word else c
 
 
 def compositions() -> dict[int, int]:
@@ -53,29 +88,68 @@ def compositions() -> dict[int, int]:
     return found
 
 
-def main(target: str) -> None:
+def write_pages(file: TextIO, type_: str, name: str, entries: Sequence[int]) -> None:
+    """Write a table of all characters in two stages: the number of each page, and the pages."""
     pages: dict[tuple[int, ...], int] = {}
     index = [
-        pages.setdefault(tuple(entry(start + i) for i in range(256)), len(pages))
-        for start in range(0, sys.maxunicode + 1, 256)
+        pages.setdefault(tuple(entries[start : start + 256]), len(pages))
+        for start in range(0, len(entries), 256)
     ]
-    with open(target, "w", encoding="ascii") as file:
+    assert len(pages) <= 256, len(pages)
+    write_array(file, "uint8_t", f"{name}_page", index)
+    write_array(file, type_, f"{name}_entry", [entry for page in pages for entry in page])
+
+
+def write_array(
+    file: TextIO, type_: str, name: str, values: Sequence[object], inner: str = ""
+) -> None:
+    """Write an array of constants, or of arrays of an inner size."""
+    file.write(f"inline constexpr {type_} {name}[]{inner} = {{{','.join(map(str, values))}}};\n")
+
+
+def write_folding(file: TextIO) -> None:
+    """Write what folding makes of characters and of letters that are one sound."""
+    source = Path(__file__).parents[1] / "src" / "pmeans" / "kernels" / "folding.py"
+    folding = runpy.run_path(str(source))
+    folded, spoken = folding["folded"], folding["spoken"]
+    characters = [chr(code) for code in range(sys.maxunicode + 1)]
+    texts = list(dict.fromkeys(["", *(folded(c) for c in characters if folded(c) != c)]))
+    number = {text: k for k, text in enumerate(texts, 1)}
+    entries = [0 if folded(c) == c else number[folded(c)] for c in characters]
+    write_pages(file, "uint16_t", "folded", entries)
+    encoded = [text.encode() for text in texts]
+    write_array(file, "uint32_t", "folded_end", [0, *accumulate(map(len, encoded))])
+    write_array(file, "uint8_t", "folded_text", b"".join(encoded))
+    others = [f'{{{ord(c)}, "{spoken(c)}"}}' for c in characters if spoken(c) != folded(c)]
+    write_array(file, "struct { uint32_t character; std::string_view letters; }", "spoken", others)
+    sounds = [f'{{"{letters}", "{sound}"}}' for letters, sound in folding["SOUNDS"].items()]
+    write_array(file, "struct { std::string_view letters, sound; }", "sounds", sounds)
+
+
+def write_plain_forms(file: TextIO) -> None:
+    """Write which characters have another plain form, and that form, zeros after it."""
+    forms = [(c, plain_form(c)) for c in map(chr, range(sys.maxunicode + 1))]
+    forms = [(c, form) for c, form in forms if form != c]
+    assert max(len(form) for _, form in forms) == LONGEST_FORM
+    write_array(file, "uint32_t", "plain_of", [ord(c) for c, _ in forms])
+    spelled = [f"{{{','.join(str(ord(part)) for part in form)}}}" for _, form in forms]
+    write_array(file, "uint32_t", "plain_form", spelled, f"[{LONGEST_FORM}]")
+
+
+def main(target: str) -> None:
+    with open(target, "w", encoding="utf-8") as file:
         file.write(
             "// Written by unicode_table.py. Do not edit.\n#pragma once\n#include <cstdint>\n"
+            "#include <string_view>\n"
+            f"// Unicode {unicodedata.unidata_version}\nnamespace pmeans {{\n"
         )
-        file.write(f"// Unicode {unicodedata.unidata_version}\n")
-        file.write("namespace pmeans {\ninline constexpr uint8_t unicode_page[] = {")
-        file.write(",".join(map(str, index)))
-        file.write("};\ninline constexpr uint32_t unicode_entry[] = {\n")
-        for page in pages:
-            file.write(",".join(map(str, page)) + ",\n")
+        write_pages(file, "uint32_t", "unicode", [entry(c) for c in range(sys.maxunicode + 1)])
         pairs = sorted(compositions().items())
-        file.write("};\ninline constexpr uint64_t composed_pair[] = {")
-        file.write(",".join(str(pair) for pair, _ in pairs))
-        file.write("};\ninline constexpr uint32_t composed[] = {")
-        file.write(",".join(str(code) for _, code in pairs))
-        file.write("};\n}  // namespace pmeans\n")
-    assert len(pages) <= 256, len(pages)
+        write_array(file, "uint64_t", "composed_pair", [pair for pair, _ in pairs])
+        write_array(file, "uint32_t", "composed", [code for _, code in pairs])
+        write_folding(file)
+        write_plain_forms(file)
+        file.write("}  // namespace pmeans\n")
 
 
 if __name__ == "__main__":

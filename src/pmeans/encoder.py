@@ -221,6 +221,19 @@ class PowerMeanEncoder(SentenceEncoder):
                 self._find([texts[i] for i in which], code, None, (parts[-1], which))
         return Coverage.joined(parts)
 
+    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
+        """Find the languages of some texts among those of this encoder."""
+        found = super().identified(texts, n_threads)
+        if found.none.any():
+            found.take_words(texts, self._ranks)
+        return found
+
+    def _ranks(self, word: str) -> dict[str, int]:
+        """Return where each language has a word in the list of the first space, or below 0."""
+        space = self.spaces[self.recipe.parts[0].space]
+        covered = [lang for lang in self.languages if space.covers(lang)]
+        return {lang: space.row(word, lang) - space.table(lang).start for lang in covered}
+
     def fit_znorm(
         self,
         sentences: Iterable[str],
@@ -257,8 +270,8 @@ class PowerMeanEncoder(SentenceEncoder):
         fitted = {key: side_by_side(parts) for key, parts in moments.items()}
         if self.alignment and not keep_alignment:
             self.alignment.check_untouched(fitted)
-        kept = self.znorm.statistics if self.znorm and scope == "per_language" else {}
-        return self.replace(znorm=ZNorm(scope, {**kept, **fitted}))
+        others = self.znorm if self.znorm and scope == "per_language" else ZNorm(scope, {})
+        return self.replace(znorm=others.joined(fitted))
 
     def fit_alignment(
         self,

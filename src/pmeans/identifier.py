@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +30,9 @@ AUTO = "auto"
 
 DOUBTFUL = 0.8
 """A language of a lower probability is doubtful."""
+
+COMMON = 5000
+"""Words at the head of a language's list: they are its own, whatever their letters say."""
 
 _FORMAT = "pmeans-identifier"
 
@@ -87,6 +90,22 @@ class FoundLanguages:
         likeliest = np.where(self.columns < 0, ~self.columns, self.columns)
         for k in np.unique(likeliest).tolist():
             yield self.names[k], np.flatnonzero(likeliest == k)
+
+    def take_words(self, texts: Sequence[str], ranks: Callable[[str], dict[str, int]]) -> None:
+        """Give single words in none of the languages to the one in which they are common.
+
+        Args:
+            texts: Those whose languages these are.
+            ranks: Returns the place of a word in the list of each of the encoder's languages.
+        """
+        for i in np.flatnonzero(self.none).tolist():
+            word = texts[i].strip()
+            if not word.isalpha():
+                continue
+            places = {rank: lang for lang, rank in ranks(word).items() if 0 <= rank < COMMON}
+            if places:
+                self.columns[i] = list(self.names).index(places[min(places)])
+                self.probabilities[i] = 1 - self.probabilities[i]
 
     def _code(self, column: int) -> str:
         return self.names[column if column >= 0 else ~column]

@@ -7,12 +7,17 @@ languages). The first two share one set of statistics; the arithmetic is the sam
 
 A part that knows no word of a sentence is left out of the fit and stays zero, which after the
 z-norm is the average sentence.
+
+Columns along the principal axes of a taught space may be normed halfway, by the root of their
+deviations: the large axes mean more than the small ones, though less than they vary. And rows may
+be made 1 long, which is what classifiers with a usual penalty expect: by one constant for all, so
+that long rows stay longer than short ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -46,13 +51,51 @@ class Statistics(MappedFields):
         varies = self.std > np.maximum(np.abs(self.mean) * np.float32(1e-7), _SMALLEST)
         return (1 / np.where(varies, self.std, 1)).astype(np.float32)
 
+    def halfway(self, n: int) -> Statistics:
+        """Divide the first n columns by the roots of their deviations, and keep their sizes.
+
+        The sum of their squares stays what it is on average: n.
+        """
+        std = self.std.copy()
+        std[:n] = np.sqrt(std[:n] * std[:n].mean()) if n else std[:n]
+        return replace(self, std=std)
+
+    def longer(self, factor: float) -> Statistics:
+        """Multiply all deviations, by which rows are divided."""
+        return replace(self, std=(self.std * factor).astype(np.float32))
+
 
 @dataclass(frozen=True)
 class ZNorm:
-    """Fitted statistics by language, or under `SHARED`."""
+    """Fitted statistics by language, or under `SHARED`.
+
+    Attributes:
+        scope: What they were fitted on.
+        statistics: As rows are normed by them.
+        halfway: The first columns, so many, are normed halfway.
+        length: What all rows are divided by.
+    """
 
     scope: Scope
     statistics: Mapping[str, Statistics]
+    halfway: int = 0
+    length: float = 1.0
+
+    def joined(self, fitted: Mapping[str, Statistics]) -> ZNorm:
+        """Add languages, or replace them, whose statistics come as they were fitted."""
+        made = {lang: each.halfway(self.halfway) for lang, each in fitted.items()}
+        statistics = {lang: each.longer(self.length) for lang, each in made.items()}
+        return replace(self, statistics={**self.statistics, **statistics})
+
+    def normed(self, halfway: int) -> ZNorm:
+        """Norm the first columns halfway, so many, of statistics as they were fitted."""
+        changed = replace(self, statistics={}, halfway=halfway)
+        return changed.joined(self.statistics)
+
+    def shortened(self, length: float) -> ZNorm:
+        """Divide all rows by a length."""
+        statistics = {lang: each.longer(length) for lang, each in self.statistics.items()}
+        return replace(self, statistics=statistics, length=self.length * length)
 
     def for_language(self, lang: str) -> Statistics:
         """Return the statistics that a sentence of this language is normalised with."""
@@ -72,7 +115,12 @@ class ZNorm:
             tensors[f"mean.{lang}"] = fitted.mean
             tensors[f"std.{lang}"] = fitted.std
             tensors[f"count.{lang}"] = np.array([fitted.count], dtype=np.int64)
-        write_tensors(path, tensors, {"format": "pmeans-znorm", "scope": self.scope})
+        metadata = {"format": "pmeans-znorm", "scope": self.scope}
+        if self.halfway:
+            metadata["halfway"] = str(self.halfway)
+        if self.length != 1:
+            metadata["length"] = repr(self.length)
+        write_tensors(path, tensors, metadata)
 
     @classmethod
     def load(cls, path: str | Path, scope: Scope, dim: int) -> ZNorm:
@@ -80,6 +128,7 @@ class ZNorm:
         tensors, metadata = map_tensors(path)
         if metadata.get("format") != "pmeans-znorm" or metadata.get("scope") != scope:
             raise FormatError(f"{path}: not the z-norm of scope {scope!r} that the recipe names.")
+        halfway, length = _settings(metadata, dim, path)
         statistics = {}
         for key in [name for name in tensors if name.startswith("mean.")]:
             lang = key.removeprefix("mean.")
@@ -90,7 +139,22 @@ class ZNorm:
             if count is None or count.shape != (1,) or count.dtype != np.int64:
                 raise FormatError(f"{path}: statistics of {lang!r} have lost their count.")
             statistics[lang] = Statistics(mean, std, int(count[0]))
-        return cls(scope, statistics)
+        return cls(scope, statistics, halfway, length)
+
+
+def _settings(metadata: Mapping[str, str], dim: int, path: str | Path) -> tuple[int, float]:
+    """Return how many columns are normed halfway, and what rows are divided by."""
+    halfway, length = metadata.get("halfway", "0"), metadata.get("length", "1")
+    try:
+        found = int(halfway), float(length)
+    except ValueError:
+        found = -1, 0.0
+    if not (0 <= found[0] <= dim and 0 < found[1] < np.inf):
+        raise FormatError(
+            f"{path}: a z-norm of {halfway!r} of {dim} columns halfway, for rows of the length "
+            f"{length!r}."
+        )
+    return found
 
 
 class Moments:

@@ -16,9 +16,9 @@ from pmeans.types import WordTable
 # From which a text draws its characters: strings of one, two and four bytes a character, with
 # what cutting and lower-casing trip over. Lone surrogates are characters to Python.
 _ALPHABETS = (
-    "abcXYZ'-.,_ 019\t\n\x1c\x85\xa0ß",
-    "aZ Σςσ’‐‑ıſẞ\u0301\u200d\u2028\u3000\ufeff\ud800\udfff\uffff'-.,0١ǅŉ",
-    "aZ Σİ😀𝔘\U000e0001\U0010ffff\U0001f3fd\ufe0f\udc80'’n'ts",
+    "abcXYZ'-.,_ 019\t\n\x1c\x85\xa0ß\xad\xb5",
+    "aZ Σςσ’‐‑ıſẞ\u0301\u200d\u2028\u3000\ufeff\ud800\udfff\uffff'-.,0١ǅŉﬁⅧＡ＇．\u200b",
+    "aZ Σİ😀𝔘\U000e0001\U0010ffff\U0001f3fd\ufe0f\udc80'’n'ts𝟗\u200d\U000e0067",
 )
 _CASES = ("lower", "cased", "cased-then-lower")
 

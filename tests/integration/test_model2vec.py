@@ -25,6 +25,8 @@ HARD = [
     "3.5 1,000 x.y 7. ,8 hi-fi ‑ co‐op - a-", "e\u0301te\u0301 ☝🏽 a\u0301- ‘a’ 'b' rock'n'roll",
     "a\x1fb\u2028c\xa0d\u3000e\ttab\r\n", "disse-me guarda-chuva dá-lo",
     "a_b __ C++ #tag @me 👩‍👩‍👧", "x\u200dy \u0301z [UNK]x 東京 日本語", "\ufeffword\x00null",
+    "\ufeffof\xadfice co\xad-op! \u200b \u200e(3\u200b.5)\u2069 do\u200dn’t क्\u200dष",
+    "❤\ufe0f\u200d🔥 🏴\U000e0067\U000e0062\U000e007f👋🏽\u200d e\u200b\u0301 \u200da",
 ]  # fmt: skip
 
 

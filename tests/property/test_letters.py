@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from pmeans import kernels
 from pmeans.kernels import GramWeights, letters
+from pmeans.kernels.splitting import plain
 
 # Characters that words end with, or that have a lower case of their own kind.
-TRICKY = "Σςσİıßẞäé'’-.0١_ \n\x85\u3000\u200d\ufe0f\u0301😀𝔘ǅABCabcЖж中"
+TRICKY = "Σςσİıßẞäé'’-.0١_ \n\x85\u3000\u200d\ufe0f\u0301😀𝔘ǅABCabcЖж中\xad\xb5ﬁⅧＡ＇ſ"
 TEXT = st.text(st.sampled_from(TRICKY) | st.characters(), max_size=40) | st.text("aB ", max_size=99)
 
 
@@ -41,10 +42,16 @@ def test_letters_are_pythons_for_every_character():
     assigned = [c for c in map(chr, range(sys.maxunicode + 1)) if category(c) not in ("Cn", "Co")]
     texts = [f"a{c}" for c in assigned]
     _, offsets = kernels.grams(texts, KNOWN, 1 << 12)
-    # One letter has 4 grams, two have 8; here an apostrophe is a letter.
+    # One letter has 4 grams, two have 8, up to "aⅧ" with five; here an apostrophe is a letter.
     lengths = np.diff(offsets).tolist()
-    expected = [8 if c.isalpha() or c in "'’" else 4 for c in assigned]
-    assert lengths == expected
+    further = [sum(part.isalpha() or part in "'’" for part in plain(c)) for c in assigned]
+    assert lengths == [(4, 8, 13, 19, 24)[n] for n in further]
+
+
+def test_a_text_reads_the_same_in_other_letter_forms():
+    text = "Waſſer ﬁndet den Oﬃzier, l’eau"
+    assert buckets_of("Ｗasser \ufefffin\xaddet den Offizier, l＇eau") == buckets_of(text)
+    assert buckets_of(text) == buckets_of("Wasser findet den Offizier, l'eau")
 
 
 @settings(max_examples=200)

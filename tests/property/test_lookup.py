@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from pmeans import kernels
 from pmeans.kernels import Splitting, index, split
+from pmeans.kernels.splitting import plain
 
 # Characters that cutting and lower-casing trip over, and ordinary ones in between.
 TRICKY = "Σςσİıßẞäöé'’-‐.,0١_ \t\n\x1c\x85\xa0\u2028\u3000\u200d\ufe0f\u0301😀𝔘ǅABCabczZ"
 TRICKY += "\u0323\u0302\u212b"
+# Characters that tokens leave out or spell by others, in strings of every width.
+TRICKY += "\xad\xb5\u200b\u200c\ufeff\U000e0067ﬁﬃĳŉſẛϹϲⅧＡｚ５＇．－！𝐁𝟗ㅋև℃²"
 # Whole endings as well, which characters alone would seldom make up.
 TEXT = st.lists(
     st.sampled_from(TRICKY) | st.characters() | st.sampled_from(["n't", "’s", "-lhes", "‐o", "d'"]),
@@ -60,11 +63,31 @@ def test_letters_and_marks_are_those_of_the_unicode_database():
     assert unicodedata.unidata_version  # the one that both were built with
 
 
+def test_plain_forms_are_those_of_the_unicode_database():
+    # Behind an emoji, a few invisible characters stay.
+    text = "".join(f" {chr(c)} a{chr(c)}1 ☝{chr(c)}" for c in range(sys.maxunicode + 1))
+    assert tokens_of(text, Splitting.WORDS, "cased") == split(text, Splitting.WORDS)
+
+
+@settings(max_examples=300)
+@given(text=TEXT)
+def test_plain_text_is_plain_already_and_has_the_same_tokens(text):
+    assert plain(plain(text)) == plain(text)
+    assert split(plain(text), Splitting.WORDS) == split(text, Splitting.WORDS)
+
+
+@settings(max_examples=300)
+@given(text=st.text("aB' -.3é☝\u0301", max_size=12), places=st.sets(st.integers(0, 12)))
+def test_soft_hyphens_anywhere_change_no_token(text, places):
+    hyphenated = "".join("\xad" * (i in places) + c for i, c in enumerate(text + " "))
+    assert split(hyphenated, Splitting.WORDS) == split(text, Splitting.WORDS)
+
+
 def test_every_character_is_composed_of_its_letter_and_marks():
     composed = [c for c in map(chr, range(sys.maxunicode + 1)) if _has_marks(c)]
     apart = " ".join(unicodedata.normalize("NFD", f"a{c}b") for c in composed)
     assert len(composed) > 800
-    assert split(apart, Splitting.WORDS) == [f"a{c}b" for c in composed]
+    assert split(apart, Splitting.WORDS) == [f"a{plain(c)}b" for c in composed]
     assert tokens_of(apart, Splitting.WORDS, "cased") == split(apart, Splitting.WORDS)
 
 

@@ -106,6 +106,7 @@ MOVED = {
     "n-grams": subwords(ngrams=np.ones((40, 3), np.float32)),
     "lengths of n-grams": subwords(maxn=3),
     "own n-grams": subwords(own={"de": 20}),
+    "folded n-grams": subwords(folded=True),
     "phrases of a space": space(without_phrases),
     "no z-norm": lambda made: made.replace(znorm=None),
     "means": lambda made: statistics(made, mean=made.znorm.statistics["de"].mean + 1),

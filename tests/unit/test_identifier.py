@@ -190,3 +190,17 @@ def test_the_model_in_the_package_tells_its_languages_apart(default):
 )
 def test_the_model_in_the_package_knows_when_it_is_none_of_them(default, text):
     assert default.detect([text])[0].lang is None
+
+
+@pytest.mark.parametrize(
+    ("word", "lang"),
+    [("cat", "en"), (" dog ", "en"), ("Sun", "en"), ("perro", None), ("casa", None), ("12", None)],
+)
+def test_a_single_common_word_has_a_language(default, word, lang):
+    (found,) = default.detect([word])
+    assert found.lang == lang
+    assert 0 <= found.probability <= 1
+
+
+def test_a_sentence_of_another_language_stays_in_none(default):
+    assert default.detect(["el perro casa"])[0].lang is None

@@ -123,8 +123,8 @@ def changed(toy, tmp_path, **metadata):
 
 
 def test_a_newer_format_asks_for_an_upgrade(toy, tmp_path):
-    with pytest.raises(FormatError, match=r"version 4, this pmeans reads 1 to 3\. Upgrade"):
-        open_space(changed(toy, tmp_path, version="4"))
+    with pytest.raises(FormatError, match=r"version 6, this pmeans reads 1 to 5\. Upgrade"):
+        open_space(changed(toy, tmp_path, version="6"))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 import unicodedata
 
+import numpy as np
 import pytest
 
+import pmeans
 from pmeans.errors import LanguageError
 from pmeans.text import tokenize
 
@@ -59,9 +61,66 @@ def test_decomposed_letters_become_those_of_word_spaces(text):
     assert words(unicodedata.normalize("NFD", text), "es") == text
 
 
+@pytest.mark.parametrize(
+    "invisible",
+    ["\xad", "\u200b", "\u200c", "\u200d", "\u200e", "\u2060", "\u2066", "\ufeff", "\U000e0001"],
+)
+def test_invisible_characters_are_left_out_of_words(invisible):
+    plain = "The co-op doesn't cost 3.5 (more)!"
+    assert words(invisible + invisible.join(plain), "en") == words(plain, "en")
+    assert words(f"{invisible} a {invisible}{invisible} b", "en") == "a b"
+
+
+def test_a_mark_after_an_invisible_character_is_composed_with_the_letter_before_it():
+    assert words("cafe\u200b\u0301", "fr") == "café"
+
+
+@pytest.mark.parametrize(
+    "emoji",
+    ["👩\u200d", "🏴\U000e0067\U000e0062\U000e007f", "❤\ufe0f\u200d", "ℹ\ufe0f"],
+)
+def test_emoji_keep_what_joins_and_modifies_them(emoji):
+    assert tokenize(f"a {emoji}🔥b", "words", "en") == ["a", emoji, "🔥", "b"]
+
+
+def test_joiners_of_persian_and_hindi_are_left_out():
+    assert words("می\u200cخواهم क्\u200dष", "fa") == "میخواهم क्ष"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("ﬁne ﬂat eﬀect oﬃce baﬄe moﬅ beﬆ", "fine flat effect office baffle most best"),
+        ("ĳs Ĳs ǆep ǅep ǈ ǌ ǳ", "ijs IJs džep Džep Lj nj dz"),
+        ("Waſſer ϑ ϐ ℝ ℏ", "Wasser θ β R ħ"),
+        ("Ｆｕｌｌ－ｗｉｄｔｈ １２", "Full-width 12"),
+        ("𝐁𝐨𝐥𝐝 𝓢𝓬𝓻𝓲𝓹𝓽 𝔉𝔯 𝟚𝟛 𝛝", "Bold Script Fr 23 θ"),
+        ("Louis ⅩⅣ Ⅷ ⅲ", "Louis XIV VIII iii"),
+        ("ｶﾀｶﾅ", "カタカナ"),
+    ],
+)
+def test_compatibility_forms_become_their_letters(text, plain):
+    assert words(text, "de") == plain
+
+
+def test_full_width_punctuation_is_that_of_ascii():
+    assert words("Ｉ　ｄｏｎ＇ｔ （ｋｎｏｗ）： ３．５！", "en") == "I do n't ( know ) : 3.5 !"
+
+
+def test_a_full_width_letter_is_composed_with_its_mark():
+    assert words("ｅ\u0301te\u0301", "fr") == "été"
+
+
+@pytest.mark.parametrize(
+    "word", ["x²", "H₂O", "½", "①", "№", "℃", "ª", "™", "և", "ㅋㅋ", "…", "col·lega", "ŀ", "ŉ"]
+)
+def test_other_forms_mean_something_else_and_stay(word):
+    assert "".join(tokenize(word, "words", "de")) == word
+
+
 def test_text_that_is_tokenised_already_keeps_its_characters():
-    decomposed = unicodedata.normalize("NFD", "está disse-me")
-    assert tokenize(decomposed, "whitespace", "pt") == decomposed.split()
+    text = unicodedata.normalize("NFD", "está disse-me") + " ﬁ x\xad ！ \ufeffA"
+    assert tokenize(text, "whitespace", "pt") == text.split()
 
 
 @pytest.mark.parametrize("lang", ["zh", "ja", "th", "lo", "km", "my", "bo", "zh-TW", "zh_CN"])
@@ -72,3 +131,22 @@ def test_a_language_without_spaces_is_refused_by_name(lang):
 
 def test_a_language_without_spaces_is_taken_when_it_is_split_already():
     assert tokenize("我 爱 你", "whitespace", "zh") == ["我", "爱", "你"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The of\xadfice staff were very help\xadful and friendly.",
+        "The off\u200bice staff\u200b were very help\u200bful and friendly.",
+        "\ufeffThe office staff were very helpful and friendly.",
+        "The oﬃce staﬀ were very helpful and friendly.",
+        "Ｔｈｅ　ｏｆｆｉｃｅ　ｓｔａｆｆ　ｗｅｒｅ ｖｅｒｙ helpful and ｆｒｉｅｎｄｌｙ．",
+        "𝐓𝐡𝐞 𝐨𝐟𝐟𝐢𝐜𝐞 𝐬𝐭𝐚𝐟𝐟 𝘸𝘦𝘳𝘦 𝘷𝘦𝘳𝘺 𝓱𝓮𝓵𝓹𝓯𝓾𝓵 𝚊𝚗𝚍 𝖋𝖗𝖎𝖊𝖓𝖉𝖑𝖞.",
+    ],
+    ids=["soft hyphen", "zero-width space", "byte order mark", "ligature", "full-width", "font"],
+)
+@pytest.mark.parametrize("lang", ["en", None], ids=["given", "found"])
+def test_the_spelling_of_a_sentence_does_not_move_its_row(text, lang):
+    encoder = pmeans.load()
+    rows = encoder.encode([text, "The office staff were very helpful and friendly."], lang=lang)
+    np.testing.assert_array_equal(rows[0], rows[1])

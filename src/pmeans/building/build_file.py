@@ -7,8 +7,9 @@ apart by, and ``[[materials]]`` for the model card.
 ``recipes/default.toml`` is one.
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
-these are what they will be used with. A part's space may be a trainer file, whose space is made
-first. The same files give the same bytes.
+these are what they will be used with. Parts that are not mapped are normed halfway, and rows are
+divided by one number that makes their median length 1 (`pmeans.znorm`). A part's space may be a
+trainer file, whose space is made first. The same files give the same bytes.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ from pmeans.types import Array, Progress, Root, Tokenizer
 
 TRANSLATIONS = 1000
 """Pairs of a file that a model carries, unless the file says how many."""
+MEASURED = 2000
+"""Pairs of a file that the length of rows is measured on."""
 _SHORTEST, _LONGEST = 4, 40
 
 
@@ -158,13 +161,17 @@ class Build(FromFiles):
             self.align,
             keep=self.align.keep if self.align else 0,
         )
-        encoder = encoder.replace(
+        if self.align is not None and encoder.alignment is not None:
+            # Parts that are not mapped have the axes of all languages for columns.
+            assert encoder.znorm is not None
+            encoder = encoder.replace(
+                znorm=encoder.znorm.normed(encoder.alignment.kept),
+                alignment=encoder.alignment.stored_as(self.align.precision),
+            )
+        return typical_length(encoder, self.texts).replace(
             translations=carried(self.translations),
             identifier=self.identify.fit() if self.identify else None,
         )
-        if self.align is None or encoder.alignment is None:
-            return encoder
-        return encoder.replace(alignment=encoder.alignment.stored_as(self.align.precision))
 
     def make(
         self, folder: str | Path, *, progress: Progress, graph: Graph | None = None
@@ -271,6 +278,22 @@ def fit_on_pairs(
         rank=align.rank,
         keep=keep,
     )
+
+
+def typical_length(encoder: PowerMeanEncoder, files: Sequence[PairFile]) -> PowerMeanEncoder:
+    """Return the encoder with its rows divided by their median length on some of the texts."""
+    lengths = []
+    for file in files:
+        some = drawn(file.read()["train"], MEASURED)
+        for lang, texts in (
+            (file.first, [pair.first for pair in some]),
+            (file.second, [pair.second for pair in some]),
+        ):
+            lengths.append(np.linalg.norm(encoder.encode(texts, lang=lang), axis=1))
+    measured = np.concatenate(lengths)
+    assert encoder.znorm is not None
+    typical = float(np.median(measured[measured > 0])) if measured.any() else 1.0
+    return encoder.replace(znorm=encoder.znorm.shortened(typical))
 
 
 def carried(files: Sequence[PairFile]) -> Translations | None:

@@ -66,6 +66,8 @@ def info(
 
     space = find_space(name)
     words = ", ".join(f"{lang} {len(words):,}" for lang, words in space.tables.items())
+    ngrams = space.subwords
+    kind = "folded n-grams" if ngrams and ngrams.folded else "n-grams"
     lines = {
         "name": space.name,
         "file": space.path,
@@ -73,7 +75,7 @@ def info(
         "dim": str(space.dim),
         "type": space.precision,
         "case": space.case,
-        "subwords": f"{len(space.subwords.ngrams):,} n-grams" if space.subwords else "none",
+        "subwords": f"{len(ngrams.ngrams):,} {kind}" if ngrams else "none",
         "source": space.source or "unknown",
         "licence": space.licence or "unknown",
     }

@@ -7,6 +7,7 @@ rounding. Nothing is needed to write it. What differs when it is used:
 
 - unknown words stay unknown, also where the space composes them of subwords;
 - phrases are looked up word by word;
+- ligatures, full-width letters and other forms of letters stay as they are;
 - marks are composed by Unicode's NFC, which joins a few that we leave apart, and a sigma at the
   end of a Greek word in capitals is not lower-cased as one.
 """
@@ -34,6 +35,12 @@ _CONFIG, _TOKENIZER, _MODEL = "config.json", "tokenizer.json", "model.safetensor
 # As `pmeans.kernels.splitting` tells characters apart: \s of the tokenisers' expressions lacks the
 # separators U+001C to U+001F.
 _WORD, _MARK, _SPACE = r"\p{L}\p{N}_", r"\p{M}\p{Cf}", r"\s\x1C-\x1F"
+# Invisible characters are left out everywhere. Those that emoji consist of stay after a symbol.
+_EMOJI_PARTS = "\u200d\U000e0020-\U000e007f"
+_INVISIBLE = (
+    rf"[\p{{Cf}}&&[^{_EMOJI_PARTS}]]",
+    rf"(?<![\p{{S}}\p{{M}}{_EMOJI_PARTS}])[{_EMOJI_PARTS}]+|(?<=[{_WORD}]\p{{M}})[{_EMOJI_PARTS}]+",
+)
 _APOSTROPHE, _HYPHEN = "'\u2019", "\\-\u2010\u2011"
 _TOKEN = (
     f"[{_WORD}{_MARK}](?:[{_WORD}{_MARK}]|[{_APOSTROPHE}{_HYPHEN}](?=[{_WORD}])"
@@ -94,10 +101,10 @@ def _tokenizer(words: list[str], how: Splitting, case: Case) -> dict[str, Any]:
     """Return what ``tokenizers`` reads: words, numbered, and how text is split into them."""
     steps: list[dict[str, Any]] = []
     if how != Splitting.WHITESPACE:
+        steps += [_replace(pattern, "") for pattern in _INVISIBLE]
         steps.append({"type": "NFC"})
         for letters, plain in ((_APOSTROPHE, "'"), (_HYPHEN, "-")):
-            inside = f"(?<=[{_WORD}{_MARK}])[{letters}](?=[{_WORD}])"
-            steps.append({"type": "Replace", "pattern": {"Regex": inside}, "content": plain})
+            steps.append(_replace(f"(?<=[{_WORD}{_MARK}])[{letters}](?=[{_WORD}])", plain))
     if case == "lower":
         steps.append({"type": "Lowercase"})
     vocabulary = {word: i for i, word in enumerate([*words, _UNKNOWN])}
@@ -109,6 +116,10 @@ def _tokenizer(words: list[str], how: Splitting, case: Case) -> dict[str, Any]:
         "post_processor": None, "decoder": None,
         "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": _UNKNOWN},
     }  # fmt: skip
+
+
+def _replace(pattern: str, content: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
 
 
 def _splits(how: Splitting) -> list[dict[str, Any]]:

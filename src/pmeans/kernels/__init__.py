@@ -276,12 +276,13 @@ def first_not_finite(matrix: Array, n_threads: int | None = None) -> int | None:
 
 
 def compose(
-    words: Sequence[str], ngrams: Array, minn: int, maxn: int, n_threads: int | None = None
-) -> tuple[Floats, Ids]:
+    words: Sequence[str], ngrams: Array, minn: int, maxn: int, n_threads: int | None = None,
+    *, folded: bool = False,
+) -> tuple[Floats, Ids]:  # fmt: skip
     """Make vectors for words from the vectors of their character n-grams, as fastText does.
 
     N-grams of ``minn`` to ``maxn`` characters have one row for each hash bucket, (n_buckets, dim)
-    float32.
+    float32. ``folded`` takes those of the folded word and of its skeleton (`kernels.folding`).
 
     Returns:
         The vectors, (n_words, dim) float32, and how many n-grams each was made from, (n_words,);
@@ -293,8 +294,8 @@ def compose(
         raise InputError(
             f"n-gram lengths must be 0 <= minn <= maxn <= {LONGEST_NGRAM}, not {minn} and {maxn}."
         )
-    threads = _threads(n_threads, len(words))
-    vectors, counts = core.compose(list(words), np.ascontiguousarray(ngrams), minn, maxn, threads)
+    threads, rows = _threads(n_threads, len(words)), np.ascontiguousarray(ngrams)
+    vectors, counts = core.compose(list(words), rows, minn, maxn, folded, threads)
     return vectors, counts
 
 

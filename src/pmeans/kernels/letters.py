@@ -1,10 +1,11 @@
 """Which language a text is in, by the letters of its words: the specification in plain Python.
 
-A text is read as words of letters, in lower case. Every other character ends a word, but for marks
-and invisible format characters, which are passed over. An apostrophe belongs to the word before it
-and ends it (``l' homme``). A letter that is rare in all languages of a model becomes `FOREIGN`, so
-that all other scripts look the same. With a space at both ends, a word has **grams**: its pieces of
-1 to `LONGEST` characters, and itself where it is longer. A hash leads from a gram to its bucket.
+A text is read in `splitting.plain` characters, as words of letters, in lower case. Every other
+character ends a word, but for marks, which are passed over. An apostrophe belongs to the word
+before it and ends it (``l' homme``). A letter that is rare in all languages of a model becomes
+`FOREIGN`, so that all other scripts look the same. With a space at both ends, a word has **grams**:
+its pieces of 1 to `LONGEST` characters, and itself where it is longer. A hash leads from a gram to
+its bucket.
 
 Each bucket has a whole number per language, and a language's score is the sum of them over all
 grams. So the likeliest language does not depend on the machine. Its probability is a softmax of the
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.kernels.splitting import kind
+from pmeans.kernels.splitting import kind, plain
 from pmeans.types import Array
 
 LONGEST = 5
@@ -76,7 +77,7 @@ class GramWeights:
 def words(text: str, letters: Array) -> list[list[int]]:
     """Return the words of a text as characters, with a space at both ends."""
     found: list[list[int]] = [[]]
-    for character in text[:ENOUGH]:
+    for character in plain(text[:ENOUGH]):
         if kind(character) == "mark":
             continue
         word = found[-1]

@@ -6,12 +6,13 @@ the plain specifications beside this file. Threads are not used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from pmeans.kernels import index, letters
+from pmeans.kernels import folding, index, letters
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.means import SpaceMeans
 from pmeans.kernels.nibbles import n_columns, unpacked
@@ -219,19 +220,20 @@ def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: I
 
 @_SILENT
 def compose(
-    words: Sequence[str], ngrams: Array, minn: int, maxn: int, n_threads: int
+    words: Sequence[str], ngrams: Array, minn: int, maxn: int, folded: bool, n_threads: int
 ) -> tuple[Floats, Ids]:
     """See `pmeans.kernels.compose`."""
     vectors = np.zeros((len(words), ngrams.shape[1]), dtype=np.float32)
     counts = np.zeros(len(words), dtype=np.int32)
+    pieces_of = folded_pieces if folded else ngram_pieces
     for i, word in enumerate(words):
-        rows = [ngram_hash(piece) % len(ngrams) for piece in ngram_pieces(word, minn, maxn)]
+        rows = [ngram_hash(piece) % len(ngrams) for piece in pieces_of(word, minn, maxn)]
         counts[i] = len(rows)
         for row in rows:
             vectors[i] += ngrams[row]
         if rows:
             # fastText multiplies by the reciprocal; a division differs in the last bit.
-            vectors[i] *= np.float32(1.0 / len(rows))
+            vectors[i] *= np.float32(1.0 / (math.sqrt(len(rows)) if folded else len(rows)))
     return vectors, counts
 
 
@@ -245,6 +247,14 @@ def ngram_pieces(word: str, minn: int, maxn: int) -> list[bytes]:
         for length in range(max(minn, 1), maxn + 1)
         # A single character is no n-gram at the two ends, where it would be "<" or ">".
         if i + length <= n and not (length == 1 and (i == 0 or i + length == n))
+    ]
+
+
+def folded_pieces(word: str, minn: int, maxn: int) -> list[bytes]:
+    """Return the n-grams of a folded word, and those of its skeleton from four characters on."""
+    return [
+        *ngram_pieces(folding.folded(word), minn, maxn),
+        *ngram_pieces(folding.skeleton(word), max(minn, 4), maxn),
     ]
 
 

@@ -1,12 +1,14 @@
 """How text is cut into tokens, in plain Python: the specification of the native tokeniser.
 
 ``WHITESPACE`` is the paper's way: `str.split`, for text that is tokenised already.
-The ``WORDS`` ways are for raw text:
+The ``WORDS`` ways are for raw text. It is first written in `plain` characters: without invisible
+format characters, such as soft hyphens, and with ligatures and full-width letters as the letters
+that they are. Then:
 
 - a **word** is a run of letters, marks, digits and ``_``; an apostrophe or hyphen between two
   of them stays inside, and so do ``.`` and ``,`` between two digits (``3.5``, ``1,000``);
-- every other character that is not white space is a token of its own, with the marks and
-  invisible format characters that follow it (an emoji and its modifiers);
+- every other character that is not white space is a token of its own, with the marks that follow
+  it, and with what joins an emoji to the next one;
 - typographic apostrophes and hyphens inside words become ``'`` and ``-``, and a letter with its
   mark after it becomes the one character that the two are (``e`` and U+0301 are ``é``): the
   spelling that word spaces have;
@@ -21,12 +23,17 @@ from __future__ import annotations
 
 import enum
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 UNSPLIT_ELISIONS = ("aujourd'hui",)
 JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
 """What may stand inside a word, and how it is spelled in a token."""
 _DIGITS = frozenset("0123456789")
+_TAGS = ("<compat>", "<wide>", "<narrow>", "<font>")
+_WORD_CATEGORIES = ("Lu", "Ll", "Lt", "Lo", "Nd")
+_OWN_FORMS = ("\u0587", "\u2139")
+"""Armenian's letter և and the emoji ℹ: Unicode calls them forms of others, and writers do not."""
 
 
 class Splitting(enum.IntEnum):
@@ -60,10 +67,49 @@ def kind(character: str) -> str:
     return "mark" if category[0] == "M" or category == "Cf" else "other"
 
 
+@lru_cache(maxsize=65536)
+def plain_form(character: str) -> str:
+    """Return what a character is written as in a word, which is nothing for an invisible one."""
+    if unicodedata.category(character) == "Cf":
+        return ""
+    # Of ẛ, which is ſ with a mark, the letter says whether there is a plain form.
+    letter = unicodedata.normalize("NFD", character)[0]
+    tag = unicodedata.decomposition(letter).partition(" ")[0]
+    if tag not in _TAGS or character in _OWN_FORMS:
+        return character
+    form = unicodedata.normalize("NFKC", character)
+    if tag == "<wide>" and form.isascii():
+        return form
+    # Hangul's ㅋ would become a part of a syllable, U+110F, which nobody writes by itself.
+    is_word = unicodedata.category(character)[0] in "LN" and all(
+        unicodedata.category(c) in _WORD_CATEGORIES and not "\u1100" <= c <= "\u11ff" for c in form
+    )
+    return form if is_word else character
+
+
+def plain_characters(text: str) -> Iterator[str]:
+    """Iterate over what becomes of each character of a text."""
+    after_symbol = False
+    for c in text:
+        form = plain_form(c)
+        # EMOJI. What joins two of them, or names a flag, is invisible and a part of them.
+        if not form and after_symbol and (c == "\u200d" or "\U000e0020" <= c <= "\U000e007f"):
+            form = c
+        if kind(c) != "mark":
+            after_symbol = unicodedata.category(c)[0] == "S"
+        yield form
+
+
+def plain(text: str) -> str:
+    """Return a text in plain characters."""
+    return text if text.isascii() else "".join(plain_characters(text))
+
+
 def split(text: str, splitting: Splitting) -> list[str]:
     """Return the tokens of one sentence."""
     if splitting == Splitting.WHITESPACE:
         return text.split()
+    text = plain(text)
     tokens: list[str] = []
     i = 0
     while i < len(text):

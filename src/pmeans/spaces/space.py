@@ -23,6 +23,7 @@ from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.kernels import index, nibbles
 from pmeans.languages import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
+from pmeans.spaces import folding
 from pmeans.tensors import Precision, decoded, precision_of
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
@@ -36,7 +37,11 @@ ANY_LANGUAGE = "mul"
 
 @dataclass(frozen=True)
 class Subwords(MappedFields):
-    """Vectors of character n-grams, from which unknown words are composed as fastText does.
+    """Vectors of character n-grams, from which unknown words are composed.
+
+    A word is the mean of its n-grams, as in fastText. If n-grams are folded, it is the sum of those
+    of the folded word and of its skeleton (`pmeans.kernels.folding`), divided by the root of their
+    number, and an alias of a known word (`pmeans.spaces.folding`) has the vector of that word.
 
     Attributes:
         ngrams: One row a hash bucket, (n_buckets, dim) float32, float16 or int8, or int4 in bytes.
@@ -45,6 +50,8 @@ class Subwords(MappedFields):
         scale: What an int8 or int4 row is multiplied by, (n_buckets,) float32.
         own: Languages that have buckets of their own, and how many. Theirs are the last ones, in
             this order; all others share the first.
+        folded: Whether the n-grams are those of folded words and of skeletons. All languages share
+            them.
     """
 
     ngrams: Array
@@ -52,6 +59,14 @@ class Subwords(MappedFields):
     maxn: int
     scale: Floats | None = None
     own: Mapping[str, int] = field(default_factory=dict)
+    folded: bool = False
+
+    def __post_init__(self) -> None:
+        if self.folded and self.own:
+            raise InputError(
+                f"folded n-grams are shared by all languages, but {', '.join(map(repr, self.own))} "
+                "would have some of its own: leave out own, or folded."
+            )
 
     @cached_property
     def vectors(self) -> Floats:
@@ -239,7 +254,8 @@ class WordSpace(MappedFields):
         """Make vectors for the unknown words that a batch numbers, and drop those that get none.
 
         A word gets a vector from its n-grams, unless it is too short to have one, is not written
-        in a script of the language, or overflows.
+        in a script of the language, or overflows. Where n-grams are folded, an alias of a known
+        word gets that word's.
 
         Returns:
             The batch, with dropped words counted as unknown; the vectors, (n_unknown_words, dim),
@@ -268,13 +284,35 @@ class WordSpace(MappedFields):
         if self.subwords is None:
             return _NO_VECTORS, np.zeros(len(words), dtype=np.bool_)
         sub, (scripts, letters) = self.subwords, self.scripts(lang)
-        vectors, counts = kernels.compose(words, sub.of(lang), sub.minn, sub.maxn)
+        vectors, counts = kernels.compose(
+            words, sub.of(lang), sub.minn, sub.maxn, folded=sub.folded
+        )
         # Every n-gram has a bucket: without this, those of any script on earth would say something.
         written = [
             not letters.isdisjoint(word) or not scripts.isdisjoint(map(script, word))
             for word in words
         ]
-        return vectors, np.array(written) & (counts > 0) & np.isfinite(vectors).all(axis=1)
+        made = np.array(written) & (counts > 0)
+        if sub.folded:
+            rows = self._alias_rows(words, lang)
+            vectors[rows >= 0] = self.rows(rows[rows >= 0])
+            made |= rows >= 0
+        return vectors, made & np.isfinite(vectors).all(axis=1)
+
+    def _alias_rows(self, words: Sequence[str], lang: str) -> Ints:
+        """Return the row of the word that each word is an alias of, or -1, (n,)."""
+        if lang not in self._known_aliases:
+            self._known_aliases[lang] = folding.alias_rows(self.table(lang))
+        aliases = self._known_aliases[lang]
+        if self.case == "cased-then-lower":
+            rows = (aliases.get(word, aliases.get(word.lower(), -1)) for word in words)
+        else:
+            rows = (aliases.get(word, -1) for word in words)
+        return np.fromiter(rows, dtype=np.int64, count=len(words))
+
+    @cached_property
+    def _known_aliases(self) -> dict[str, dict[str, int]]:
+        return {}
 
     def scripts(self, lang: str) -> tuple[frozenset[str], frozenset[str]]:
         """Return digits and the scripts of one in a hundred letters of a language, and letters.
@@ -337,6 +375,8 @@ class WordSpace(MappedFields):
             found.update(repr((self.subwords.minn, self.subwords.maxn)).encode())
             if self.subwords.own:
                 found.update(repr(list(self.subwords.own.items())).encode())
+            if self.subwords.folded:
+                found.update(b"folded")
             for array in (self.subwords.ngrams, self.subwords.scale):
                 if array is not None:
                     found.update(_bytes(array))

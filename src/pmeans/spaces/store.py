@@ -12,7 +12,8 @@ A store is an ordinary safetensors file, readable by that library, with these te
   which ``slots.XX`` then lacks. Such a file is of version 2, so that no program reads it that does
   not know phrases.
 - ``ngrams`` (n_buckets, dim) F32, F16, I8 or U8: only for spaces with subwords. Where languages
-  have buckets of their own, the file is of version 3.
+  have buckets of their own, the file is of version 3. Where words are folded first, the
+  metadata has ``folded_ngrams = "true"``, and the file is of version 4.
 - ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8 or U8.
 
 ``__metadata__`` holds ``format = "pmeans-space"``, ``version``, the languages in row order and
@@ -34,8 +35,8 @@ from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import Precision, decoded, map_tensors, precision_of, write_tensors
 from pmeans.types import Array, Floats, PhraseTable, WordTable
 
-VERSIONS = (1, 2, 3, 5)
-"""The first, with phrases, with n-grams of single languages, and with int4."""
+VERSIONS = (1, 2, 3, 4, 5)
+"""The first, with phrases, with n-grams of single languages, with folded n-grams, with int4."""
 LARGEST_DIM = 1 << 20
 _ROWS = 65536
 CHECKED = 1 << 26
@@ -58,11 +59,12 @@ def save_space(space: WordSpace, path: str | Path) -> None:
             tensors[f"marks.{language}"] = table.phrases.marks
     phrases = any(table.phrases is not None for table in space.tables.values())
     own = space.subwords.own if space.subwords else {}
+    folded = space.subwords is not None and space.subwords.folded
     matrices = [space.matrix, *([space.subwords.ngrams] if space.subwords else [])]
     int4 = any(precision_of(matrix) == "int4" for matrix in matrices)
     metadata = {
         "format": "pmeans-space",
-        "version": str(5 if int4 else 3 if own else 2 if phrases else 1),
+        "version": str(5 if int4 else 4 if folded else 3 if own else 2 if phrases else 1),
         "name": space.name,
         "languages": json.dumps(list(space.tables)),
         "case": space.case,
@@ -76,6 +78,8 @@ def save_space(space: WordSpace, path: str | Path) -> None:
         metadata |= {"minn": str(space.subwords.minn), "maxn": str(space.subwords.maxn)}
     if own:
         metadata["own_ngrams"] = json.dumps(dict(own))
+    if folded:
+        metadata["folded_ngrams"] = "true"
     write_tensors(path, tensors, metadata, [space.path] if space.path else [])
 
 
@@ -182,7 +186,10 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
         counts = own.values() if isinstance(own, dict) else [0]
         _require(all(isinstance(n, int) and n > 0 for n in counts), "own n-grams misfit")
         _require(sum(counts) < len(ngrams), "own n-grams misfit")
-        subwords = Subwords(ngrams, minn, maxn, ngram_scale, own)
+        folded = metadata.get("folded_ngrams", "false")
+        _require(folded in ("true", "false"), f"folded n-grams are {folded!r}")
+        _require(not (own and folded == "true"), "folded n-grams of single languages")
+        subwords = Subwords(ngrams, minn, maxn, ngram_scale, own, folded == "true")
     return WordSpace(
         metadata["name"], matrix, tables, metadata["case"], scale, subwords,  # type: ignore[arg-type]
         metadata.get("source", ""), metadata.get("licence", ""), path,

@@ -11,7 +11,10 @@ import numpy as np
 from pmeans import kernels
 from pmeans.kernels import index
 from pmeans.text import splitting
-from pmeans.types import Array, Ids, Ints, TokenBatch, WordTable
+from pmeans.types import Array, Floats, Ids, Ints, TokenBatch, WordTable
+
+FEWEST = 2
+"""Occurrences of a word that gets a vector of its own, unless a dictionary has it."""
 
 
 @dataclass(frozen=True)
@@ -150,3 +153,83 @@ class BagReader:
 def _look_up(texts: list[str], lang: str, table: WordTable, first_unknown: int) -> TokenBatch:
     (found,) = kernels.lookup(texts, [(table, "lower", first_unknown)], splitting("words", lang))
     return found
+
+
+@dataclass(frozen=True)
+class Types:
+    """The distinct words of all languages, and all sentences by their numbers.
+
+    Attributes:
+        words: Of each language, those with a vector of their own, the most frequent first.
+        shares: Of the words of the same language, for each word with a vector of its own, (n_own,).
+        spelled: All words, language by language, (n_words).
+        own: The number of a word among those with a vector of their own, or -1, (n_words,).
+        ids: Words of all sentences, (n_tokens,) int32, language by language.
+        offsets: Borders of sentences, (n_sentences + 1,).
+        starts: The first sentence of each language.
+    """
+
+    words: dict[str, list[str]]
+    shares: Floats
+    spelled: list[str]
+    own: Ints
+    ids: Ids
+    offsets: Ints
+    starts: dict[str, int]
+
+    @classmethod
+    def read(
+        cls, reader: BagReader, listed: Mapping[str, Collection[str]], bonus: int, most: int
+    ) -> Types:
+        """Number the words of all texts.
+
+        Args:
+            reader: The sentences.
+            listed: Words of each language that are in a dictionary.
+            bonus: They rank as if they occurred so many times more.
+            most: Words of a language with a vector of their own, at most.
+        """
+        words: dict[str, list[str]] = {}
+        spelled: list[str] = []
+        shares, own, ids, lengths, starts = [], [], [], [], {}
+        n_own = n_sentences = 0
+        for lang, side in reader.sides.items():
+            tokens = side.tokens(lang)
+            distinct = list(tokens.unknown_words)
+            known = dict.fromkeys(distinct)
+            extra = [word for word in listed.get(lang, ()) if word not in known]
+            every = distinct + extra
+            occurs = np.bincount(tokens.ids, minlength=len(every))
+            is_listed = np.fromiter((w in listed.get(lang, ()) for w in every), bool, len(every))
+            rank = occurs + bonus * is_listed
+            # Ties: words of the text in the order of their appearance, then those of dictionaries.
+            order = np.argsort(-rank, kind="stable")
+            order = order[rank[order] >= FEWEST][:most]
+            words[lang] = [every[i] for i in order.tolist()]
+            shares.append(occurs[order] / max(1, occurs.sum()))
+            numbers = np.full(len(every), -1, dtype=np.int64)
+            numbers[order] = n_own + np.arange(len(order))
+            starts[lang] = n_sentences
+            ids.append(tokens.ids + len(spelled))
+            spelled += every
+            own.append(numbers)
+            lengths.append(np.diff(tokens.offsets))
+            n_own += len(order)
+            n_sentences += len(side.texts)
+        return cls(
+            words, np.concatenate(shares), spelled, np.concatenate(own),
+            np.concatenate(ids).astype(np.int32),
+            np.concatenate([[0], np.cumsum(np.concatenate(lengths))]), starts,
+        )  # fmt: skip
+
+    def pairs(self, reader: BagReader, heard: Array) -> tuple[Ints, Ints]:
+        """Return the pairs of sentences, (n, 2), and the number of their language, (n,)."""
+        pairs, langs = [], []
+        for number, (lang, side) in enumerate(reader.sides.items()):
+            if lang == reader.pivot:
+                continue
+            goals = np.array(side.targets, dtype=np.int64)
+            both = np.stack([goals, self.starts[lang] + np.arange(len(goals))], axis=1)
+            pairs.append(both[heard[goals]])
+            langs.append(np.full(len(pairs[-1]), number))
+        return np.concatenate(pairs), np.concatenate(langs)

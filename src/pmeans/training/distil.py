@@ -26,7 +26,7 @@ text word by word. They start as words do, and text is searched for them as in a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -54,8 +54,7 @@ from pmeans.training.lessons import (
 )
 from pmeans.training.phrases import left_over, useful_phrases
 from pmeans.training.repair import Affine, pca
-from pmeans.training.sentence_pairs import sentence_means
-from pmeans.training.tanh_map import retrieved
+from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Checkpoint, Trainer, within
 from pmeans.training.word2vec import check_language
@@ -200,7 +199,7 @@ class Distil(Trainer):
         for file, pairs in zip(self.pairs, held_out, strict=True):
             tested = [pair for pair in pairs if heard[sentences[pair.first]]]
             goals = targets[[sentences[pair.first] for pair in tested]]
-            told.append(_held_out(space, file, tested, goals))
+            told.append(held_out_report(space, file, tested, goals))
         progress(1.0, f"held out: {'; '.join(told)}")
         source = f"taught by {self.teacher.name} on {len(bags):,} sentences; held out: "
         return replace(space, source=source + "; ".join(told))
@@ -323,27 +322,6 @@ class Distil(Trainer):
             vectors, squares, bags, targets, rng, batch=self.batch, rate=self.rate,
             contrast=self.contrast, dropout=self.dropout, progress=progress,
         )  # fmt: skip
-
-
-def _held_out(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goals: Array) -> str:
-    """Tell the mean cosine of each side to the teacher's vectors, and how many sides meet.
-
-    Args:
-        space: The finished one.
-        file: Where the pairs come from.
-        pairs: Pairs that were not trained on.
-        goals: The teacher's vectors of the first sentences, (n_pairs, dim) of length 1.
-    """
-    if not pairs:
-        return f"{file.first}-{file.second} nothing"
-    first = sentence_means(space, file.first, [pair.first for pair in pairs])[0]
-    second = sentence_means(space, file.second, [pair.second for pair in pairs])[0]
-    near, far = (np.einsum("ij,ij->i", unit_rows(side), goals).mean() for side in (first, second))
-    found = 100 * retrieved(second, first).mean()
-    return (
-        f"cosine {file.first} {near:.3f}, {file.second} {far:.3f}, "
-        f"{file.second} finds {file.first} among {len(pairs):,}: {found:.1f} %"
-    )
 
 
 def _digest(array: Array) -> str:

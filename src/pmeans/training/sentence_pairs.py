@@ -9,9 +9,11 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.errors import InputError
+from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
-from pmeans.training.corpus import PairFile, Portion
+from pmeans.training.corpus import Pair, PairFile, Portion
+from pmeans.training.tanh_map import retrieved
 from pmeans.types import Array, Floats, Ints
 
 FEWEST = 100
@@ -56,3 +58,24 @@ def sentence_means(space: WordSpace, lang: str, sentences: Sequence[str]) -> tup
     (batch,) = kernels.lookup(sentences, [table], splitting("words", lang))
     means = kernels.power_means(space.matrix, batch, [1.0], scale=space.scale)
     return means, batch.known > 0
+
+
+def held_out_report(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goals: Array) -> str:
+    """Tell the mean cosine of each side to the teacher's vectors, and how many sides meet.
+
+    Args:
+        space: The finished one.
+        file: Where the pairs come from.
+        pairs: Pairs that were not trained on.
+        goals: The teacher's vectors of the first sentences, (n_pairs, dim) of length 1.
+    """
+    if not pairs:
+        return f"{file.first}-{file.second} nothing"
+    first = sentence_means(space, file.first, [pair.first for pair in pairs])[0]
+    second = sentence_means(space, file.second, [pair.second for pair in pairs])[0]
+    near, far = (np.einsum("ij,ij->i", unit_rows(side), goals).mean() for side in (first, second))
+    found = 100 * retrieved(second, first).mean()
+    return (
+        f"cosine {file.first} {near:.3f}, {file.second} {far:.3f}, "
+        f"{file.second} finds {file.first} among {len(pairs):,}: {found:.1f} %"
+    )

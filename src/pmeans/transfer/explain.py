@@ -37,10 +37,10 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, did_you_mean, shown
-from pmeans.kernels.splitting import JOINERS, composed
+from pmeans.kernels.splitting import JOINERS, composed, plain_characters
 from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
-from pmeans.types import Array, Floats, Power, Root, TokenBatch
+from pmeans.types import Array, Floats, Power, Root, TokenBatch, Tokenizer
 
 Doubles = npt.NDArray[np.float64]
 
@@ -157,6 +157,7 @@ def explain(
     other = int(np.where(np.arange(len(classes)) == chosen, -np.inf, decisions).argmax())
     difference: Array = weights[chosen].astype(np.float64) - weights[other]
     tokens = tokenize(sentence, encoder.recipe.tokenizer, lang)
+    spans = token_spans(sentence, tokens, encoder.recipe.tokenizer)
     pushes, known = _pushes(encoder, difference, tokens, lang)
     return Explanation(
         sentence,
@@ -167,7 +168,7 @@ def explain(
         tuple(
             TokenPush(sentence[start:end], start, end, push, is_known)
             for (start, end), push, is_known in zip(
-                token_spans(sentence, tokens), pushes.tolist(), known.tolist(), strict=True
+                spans, pushes.tolist(), known.tolist(), strict=True
             )
         ),
         float(bias[chosen]) - float(bias[other]),
@@ -195,26 +196,32 @@ def check_classifier(weights: Floats, bias: Floats, classes: Sequence[str], dim:
         )
 
 
-def token_spans(sentence: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
+def token_spans(
+    sentence: str, tokens: Sequence[str], tokenizer: Tokenizer
+) -> list[tuple[int, int]]:
     """Return where each token of `pmeans.text.tokenize` begins and ends in the sentence.
 
-    Tokens follow each other with nothing but white space between them. A character of a token is
-    one of the sentence, spelled otherwise perhaps, or a letter with the marks that follow it.
+    In plain characters, tokens follow each other with nothing but white space between them. A
+    character of a token is one of these, spelled otherwise perhaps, or a letter with the marks that
+    follow it. Invisible characters at the edge of a token are outside its span.
     """
+    forms = list(sentence if tokenizer == "whitespace" else plain_characters(sentence))
+    places = [i for i, form in enumerate(forms) for _ in form]
+    text = "".join(forms)
     spans = []
     end = 0
     for token in tokens:
         start = end
-        while sentence[start].isspace():
+        while text[start].isspace():
             start += 1
         end = start
         for character in token:
-            letter = sentence[end]
+            letter = text[end]
             end += 1
             while letter != character and letter not in JOINERS:
-                letter = composed(letter + sentence[end])
+                letter = composed(letter + text[end])
                 end += 1
-        spans.append((start, end))
+        spans.append((places[start], places[end - 1] + 1))
     return spans
 
 

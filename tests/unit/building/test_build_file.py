@@ -167,7 +167,48 @@ def test_the_z_norm_is_fitted_on_the_packed_space(folder):
     known = rows[rows.any(axis=1)]
     # 1e-5: rounding of the statistics to float32.
     np.testing.assert_allclose(known.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(known.std(axis=0), 1, atol=1e-5)
+    np.testing.assert_allclose(known.std(axis=0) * encoder.znorm.length, 1, atol=1e-5)
+
+
+def test_the_typical_row_is_one_long(folder):
+    encoder = made(folder)
+    sides = {"en": [first for first, _ in PAIRS], "de": [second for _, second in PAIRS]}
+    rows = [encoder.encode(texts, lang=lang) for lang, texts in sides.items()]
+    lengths = np.linalg.norm(np.concatenate(rows), axis=1)
+    # 1e-5: the maps are int8, and rows float32.
+    assert np.median(lengths[lengths > 0]) == pytest.approx(1, rel=1e-5)
+
+
+def test_parts_that_are_not_mapped_are_normed_halfway(folder):
+    two = """
+[[parts]]
+space = "./other.safetensors"
+powers = [1]
+"""
+    words = {"en": ["the", "cat", "sat"], "de": ["die", "katze", "sass"]}
+    matrix = np.random.default_rng(2).standard_normal((6, 3)).astype(np.float32) * [4, 1, 0.25]
+    save_space(WordSpace.from_words("other", words, matrix), folder / "other.safetensors")
+    encoder = made(
+        folder,
+        change=lambda text: text.replace("rank = 2", "rank = 2\nkeep = 1").replace(
+            'card = "words.md"', 'card = "words.md"' + two
+        ),
+    )
+    assert encoder.znorm.halfway == 3
+    rows = encoder.encode([first for first, _ in PAIRS], lang="en")[:, :3] * encoder.znorm.length
+    plain = matrix[:3][[0, 1, 2]]
+    means = np.array(
+        [plain[[words["en"].index(w) for w in first.split()]].mean(axis=0) for first, _ in PAIRS]
+    )
+    spread = means.std(axis=0)
+    np.testing.assert_allclose(
+        rows, (means - means.mean(axis=0)) / np.sqrt(spread * spread.mean()), rtol=1e-4
+    )
+    # A language that is added is normed the same way.
+    more = encoder.fit_znorm([second for _, second in PAIRS], lang="de", keep_alignment=True)
+    np.testing.assert_array_equal(
+        more.znorm.statistics["de"].std, encoder.znorm.statistics["de"].std
+    )
 
 
 def test_the_same_files_give_the_same_bytes(folder):
@@ -233,7 +274,7 @@ def test_two_parts_may_share_a_packed_space(folder):
     [
         ("words = 3", "wordz = 3", "unknown key 'wordz'. Did you mean 'words'"),
         ('precision = "int8"', 'precision = "int2"', "'int2' is not one of"),
-        ('2\nprecision = "int8"', '2\nprecision = "int4"', "align: precision: 'int4' is not one of"),
+        ('2\nprecision = "int8"', '2\nprecision = "int4"', "precision: 'int4' is not one of"),
         ('"ridge"', '"svd"', "'svd' is not one of 'canonical', 'ridge'"),
         ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
         ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),

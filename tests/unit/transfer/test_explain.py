@@ -171,6 +171,15 @@ def test_words_written_with_combining_marks_are_cut_from_the_text_as_it_stands(s
     assert found.tokens[-1].known
 
 
+def test_invisible_characters_and_letter_forms_are_marked_where_they_stand():
+    encoder = column({"good": 1.0, "fine": 2.0}, 1, tokenizer="words")
+    sentence = "\ufeffgo\xadod\u200b ﬁne ｇｏｏｄ！"
+    found = explain(encoder, *THREE, sentence, lang="en")
+    expected = [("go\xadod", 1, True), ("ﬁne", 8, True), ("ｇｏｏｄ", 12, True), ("！", 16, False)]
+    assert [(t.text, t.start, t.known) for t in found.tokens] == expected
+    assert [sentence[t.start : t.end] for t in found.tokens] == [text for text, _, _ in expected]
+
+
 def test_a_sentence_without_words_is_decided_by_the_constant():
     found = explain(column({"a": 2.0}, 1), *THREE, " ", lang="en")
     assert (found.tokens, found.label, found.margin, found.constant) == ((), "none", 1.5, 1.5)
