@@ -37,7 +37,7 @@ Precision = Literal["float32", "float16", "int8", "int4"]
 """How word vectors are stored."""
 RowPrecision = Literal["float32", "float16", "int8"]
 """How finished rows and maps are stored."""
-SHARES = (1.0, 0.85, 0.7, 0.6, 0.5)
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
 """Of the largest number of a row: what 7 may stand for in int4."""
 
 _ALIGNMENT, _PADDING = 64, "padding."
