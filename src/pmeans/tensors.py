@@ -161,7 +161,7 @@ def quantised(
             "take int8."
         )
     columns, dtype = (dim // 2, "uint8") if precision == "int4" else (dim, precision)
-    stored = np.empty((len(matrix), columns), dtype=dtype)
+    stored = np.empty((len(matrix), columns, *matrix.shape[2:]), dtype=dtype)
     scales = np.empty(len(matrix), dtype=np.float32) if stored.itemsize == 1 else None
     for start in range(0, len(matrix), _ROWS):
         chunk = slice(start, start + _ROWS)
