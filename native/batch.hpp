@@ -25,9 +25,9 @@ struct Vectors {
   const float* composed;
 
   const void* row(size_t id) const {
-    static constexpr size_t sizes[] = {sizeof(float), 2, 1};
+    static constexpr size_t bits[] = {32, 16, 8, 4};
     if (id >= n_words) return composed + (id - n_words) * dim;
-    return static_cast<const char*>(matrix) + id * dim * sizes[static_cast<int>(type)];
+    return static_cast<const char*>(matrix) + id * (dim * bits[static_cast<int>(type)] / 8);
   }
 };
 
@@ -141,7 +141,7 @@ inline void encode_batch(const Kernel& kernel, const std::vector<Part>& parts, s
 inline int64_t first_not_finite(const Vectors& vectors, int n_threads) {
   const size_t n = vectors.n_words, dim = vectors.dim;
   std::atomic<size_t> first{n};
-  if (vectors.type != Type::int8)
+  if (vectors.type == Type::float32 || vectors.type == Type::float16)
     parallel_for(n, (size_t{1} << 16) / (dim + 1) + 1, n_threads, [&](size_t begin, size_t end, size_t) {
       for (size_t i = begin; i < end && i < first; ++i) {
         const bool good = vectors.type == Type::float16

@@ -148,7 +148,13 @@ const Kernels& kernels_named(const std::string& name) {
 
 Type type_of(const Matrix& matrix) {
   if (matrix.dtype() == nb::dtype<int8_t>()) return Type::int8;
+  if (matrix.dtype() == nb::dtype<uint8_t>()) return Type::int4;
   return matrix.dtype().bits == 16 ? Type::float16 : Type::float32;
+}
+
+// Columns of a word vector. A byte of int4 has two of them, see `kernels/nibbles.py`.
+size_t dim_of(const Matrix& matrix) {
+  return matrix.shape(1) * (type_of(matrix) == Type::int4 ? 2 : 1);
 }
 
 // The same complaints as the NumPy core's.
@@ -184,7 +190,7 @@ class PartArrays {
   }
 
   Part part() const {
-    const size_t dim = matrix_.shape(1);
+    const size_t dim = dim_of(matrix_);
     return {{dim, powers_.data(), powers_.size(), principal_, data(exponents_), data(squarings_),
              data(shift_), data(factor_)},
             {type_of(matrix_), matrix_.data(), matrix_.shape(0), dim, data(scale_), data(composed_)},
@@ -250,7 +256,7 @@ void bind_map_rows(StridedRows rows, nb::object matrix, Out out, int n_threads, 
 }
 
 int64_t bind_first_not_finite(Matrix matrix, int n_threads) {
-  const Vectors vectors{type_of(matrix), matrix.data(), matrix.shape(0), matrix.shape(1), nullptr, nullptr};
+  const Vectors vectors{type_of(matrix), matrix.data(), matrix.shape(0), dim_of(matrix), nullptr, nullptr};
   nb::gil_scoped_release released;
   return first_not_finite(vectors, n_threads);
 }

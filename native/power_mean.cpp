@@ -28,10 +28,10 @@ inline void columns(const Means& m, const Rows& r, Places at, size_t j, Amount a
   // The same columns of the next sentence are fetched meanwhile: rows come from all over a matrix,
   // and waiting for them would take longer than the arithmetic.
   for (size_t i = 0; i < r.next_count; ++i)
-    __builtin_prefetch(static_cast<const T*>(r.next[i]) + j);
+    __builtin_prefetch(column<T>(r.next[i], j));
   for (int k = 0; k < N; ++k) {
     const float scale = sizeof(T) == 1 ? r.scale[0] : 0.0f;
-    low[k] = high[k] = load(static_cast<const T*>(r.row[0]) + j + k * lanes, scale, amount);
+    low[k] = high[k] = load(column<T>(r.row[0], j + k * lanes), scale, amount);
   }
   const auto word = [&](const Vector(&x)[N]) {
     for (int k = 0; k < N; ++k) {
@@ -245,6 +245,7 @@ bool typed(Type type, const Work& work) {
   switch (type) {
     case Type::float16: return work(Half());
     case Type::int8: return work(int8_t());
+    case Type::int4: return work(Pair());
     default: return work(float());
   }
 }

@@ -9,7 +9,7 @@
 
 namespace pmeans {
 
-enum class Type { float32, float16, int8 };
+enum class Type { float32, float16, int8, int4 };
 
 // What to compute; the same for all sentences of a call.
 struct Means {
@@ -27,7 +27,7 @@ struct Means {
 struct Rows {
   Type type;
   const void* const* row;
-  const float* scale;  // what each int8 row is multiplied by
+  const float* scale;  // what each int8 or int4 row is multiplied by
   size_t count;        // at least 1
   const void* const* next;  // the rows of the next sentence
   size_t next_count;

@@ -2,7 +2,7 @@
 // that includes it, for the reason given in power_mean.cpp.
 #pragma once
 #include <string.h>
-#if defined(__F16C__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -16,12 +16,17 @@ constexpr int lanes = vector_bytes / 4;
 constexpr int wide = 64 / vector_bytes;  // vectors a pass: a cache line of each row
 
 typedef float Vector __attribute__((vector_size(vector_bytes)));
-typedef int8_t Bytes __attribute__((vector_size(lanes)));
+typedef int32_t Whole __attribute__((vector_size(vector_bytes)));
 struct Half { uint16_t bits; };
+struct Pair { uint8_t bits; };  // two columns of int4: the first in the lower four bits
 
-inline float to_float(float x, float) { return x; }
-inline float to_float(int8_t x, float scale) { return static_cast<float>(x) * scale; }
-inline float to_float(Half h, float) {
+// Where column j of a row is. That of int4 is even.
+template <class T>
+inline const T* column(const void* row, size_t j) { return static_cast<const T*>(row) + j; }
+template <>
+inline const Pair* column<Pair>(const void* row, size_t j) { return static_cast<const Pair*>(row) + j / 2; }
+
+inline float to_float(Half h) {
   // Shift exponent and mantissa into place and rescale: exact for normal and denormal numbers.
   uint32_t bits = (h.bits & 0x7FFFu) << 13;
   if (bits >= 0x0F800000u) bits |= 0x70000000u;  // infinity or NaN
@@ -36,9 +41,18 @@ inline Vector load(const float* p, float) {
   return v;
 }
 inline Vector load(const int8_t* p, float scale) {
+  // GCC takes the bytes of a vector one by one, which is four times slower than the instruction.
+#if defined(__AVX512F__)
+  const Whole codes = reinterpret_cast<Whole>(_mm512_maskz_cvtepi8_epi32(0xFFFF, _mm_loadu_si128((const __m128i*)p)));
+#elif defined(__AVX2__)
+  const Whole codes = reinterpret_cast<Whole>(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+#else
+  typedef int8_t Bytes __attribute__((vector_size(lanes)));
   Bytes b;
   memcpy(&b, p, sizeof b);
-  return __builtin_convertvector(b, Vector) * scale;
+  const Whole codes = __builtin_convertvector(b, Whole);
+#endif
+  return __builtin_convertvector(codes, Vector) * scale;
 }
 inline Vector load(const Half* p, float) {
 #if defined(__AVX512F__)
@@ -47,9 +61,33 @@ inline Vector load(const Half* p, float) {
   return reinterpret_cast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)p)));
 #else
   Vector v;
-  for (int k = 0; k < lanes; ++k) v[k] = to_float(p[k], 0);
+  for (int k = 0; k < lanes; ++k) v[k] = to_float(p[k]);
   return v;
 #endif
+}
+// Each lane shifts its own four bits to the top, and down again, which extends their sign.
+inline Vector load(const Pair* p, float scale) {
+#if defined(__AVX512F__)
+  int32_t eight[2];
+  memcpy(eight, p, sizeof eight);
+  const Whole all = {eight[0], eight[0], eight[0], eight[0], eight[0], eight[0], eight[0], eight[0],
+                     eight[1], eight[1], eight[1], eight[1], eight[1], eight[1], eight[1], eight[1]};
+  constexpr Whole up = {28, 24, 20, 16, 12, 8, 4, 0, 28, 24, 20, 16, 12, 8, 4, 0};
+  const Whole top = all << up;
+#elif defined(__AVX2__)
+  int32_t eight;
+  memcpy(&eight, p, sizeof eight);
+  constexpr Whole up = {28, 24, 20, 16, 12, 8, 4, 0};
+  const Whole top = (Whole{} + eight) << up;
+#else
+  // SSE2 has one shift for all lanes. The upper half of a lane times a power of two is a shift, too.
+  typedef uint16_t Shorts __attribute__((vector_size(vector_bytes)));
+  uint16_t four;
+  memcpy(&four, p, sizeof four);
+  constexpr Shorts up = {0, 1 << 12, 0, 1 << 8, 0, 1 << 4, 0, 1};
+  const Whole top = reinterpret_cast<Whole>((Shorts{} + four) * up);
+#endif
+  return __builtin_convertvector(top >> 28, Vector) * scale;
 }
 
 // How many columns of a vector there are: all, or fewer in a space that is narrower than a vector.
@@ -64,18 +102,20 @@ inline Vector load(const T* p, float scale, Few few) {
   memcpy(some, p, few.n * sizeof(T));
   return load(some, scale);
 }
+inline Vector load(const Pair* p, float scale, Few few) {
+  Pair some[lanes / 2] = {};
+  memcpy(some, p, few.n / 2);
+  return load(some, scale);
+}
 inline void store(float* p, const Vector& x, All) { memcpy(p, &x, sizeof x); }
 inline void store(float* p, const Vector& x, Few few) { memcpy(p, &x, few.n * sizeof(float)); }
 
 template <class T>
 void decode(const void* row, float scale, size_t dim, float* out) {
-  const T* p = static_cast<const T*>(row);
   size_t j = 0;
-  for (; j + lanes <= dim; j += lanes) {
-    const Vector v = load(p + j, scale);
-    memcpy(out + j, &v, sizeof v);
-  }
-  for (; j < dim; ++j) out[j] = to_float(p[j], scale);
+  for (; j + lanes <= dim; j += lanes) store(out + j, load(column<T>(row, j), scale), All());
+  const Few rest{dim - j};
+  if (rest.n) store(out + j, load(column<T>(row, j), scale, rest), rest);
 }
 
 inline void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
@@ -83,6 +123,7 @@ inline void decode_row(const Rows& r, size_t i, size_t dim, float* out) {
     case Type::float32: return decode<float>(r.row[i], 0, dim, out);
     case Type::float16: return decode<Half>(r.row[i], 0, dim, out);
     case Type::int8: return decode<int8_t>(r.row[i], r.scale[i], dim, out);
+    case Type::int4: return decode<Pair>(r.row[i], r.scale[i], dim, out);
   }
 }
 
@@ -95,10 +136,9 @@ inline void each_word(const Rows& r, size_t j, Amount amount, const Word& word, 
   for (size_t start = 0; start < r.count; start += run_length) {
     const size_t end = start + run_length < r.count ? start + run_length : r.count;
     for (size_t i = start; i < end; ++i) {
-      const T* p = static_cast<const T*>(r.row[i]) + j;
       const float scale = sizeof(T) == 1 ? r.scale[i] : 0.0f;
       Vector x[N];
-      for (int k = 0; k < N; ++k) x[k] = load(p + k * lanes, scale, amount);
+      for (int k = 0; k < N; ++k) x[k] = load(column<T>(r.row[i], j + k * lanes), scale, amount);
       word(x);
     }
     run();

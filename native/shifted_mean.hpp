@@ -14,7 +14,6 @@
 namespace pmeans {
 namespace {
 
-typedef int32_t Whole __attribute__((vector_size(vector_bytes)));
 constexpr float least = -125;  // 2^least is still a normal number, and nothing beside 1
 
 inline Whole bits_of(Vector x) { return reinterpret_cast<Whole>(x); }

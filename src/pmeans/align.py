@@ -33,7 +33,7 @@ from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pi
 from pmeans.errors import FormatError, InputError, LanguageError, shown
 from pmeans.languages import match
 from pmeans.mapped import MappedFields
-from pmeans.tensors import Precision, are_numbers, decoded, map_tensors, quantised, write_tensors
+from pmeans.tensors import RowPrecision, are_numbers, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
 CHUNK = 4096
@@ -70,7 +70,7 @@ class Alignment(MappedFields):
 
     pivot: str
     maps: Mapping[str, LanguageMap]
-    precision: Precision = "float32"
+    precision: RowPrecision = "float32"
     kept: int = 0
 
     @property
@@ -161,8 +161,12 @@ class Alignment(MappedFields):
                 "another one. Fit the z-norm of an encoder without alignment, then align it."
             )
 
-    def stored_as(self, precision: Precision) -> Alignment:
+    def stored_as(self, precision: RowPrecision) -> Alignment:
         """Round the maps to numbers that ``precision`` can hold, and store them that way."""
+        if precision not in get_args(RowPrecision):
+            raise InputError(
+                f"maps cannot be stored as {shown(precision)}; take float32, float16 or int8."
+            )
         maps = {}
         for lang, fitted in self.maps.items():
             stored = [_stored(factor, precision) for factor in fitted.factors]
@@ -212,7 +216,7 @@ class Alignment(MappedFields):
         dim -= int(kept)
         types = {array.dtype.name for name, array in tensors.items() if name.startswith("map.")}
         precision = next(iter(types), "float32")
-        if len(types) > 1 or precision not in get_args(Precision):
+        if len(types) > 1 or precision not in get_args(RowPrecision):
             raise FormatError(f"{path}: maps of the types {', '.join(sorted(types))}.")
         maps = {}
         for key, origin in metadata.items():
@@ -244,7 +248,7 @@ class Alignment(MappedFields):
         return self.maps[code].factors if code in self.maps else ()
 
 
-def _stored(factor: Floats, precision: Precision) -> tuple[Array, Floats | None]:
+def _stored(factor: Floats, precision: RowPrecision) -> tuple[Array, Floats | None]:
     """Return a matrix as it is stored, (n, m), and for int8 the scale of its rows, (n,)."""
     return quantised(factor, None, precision, lambda row: f"row {row} of a map; keep float32.")
 

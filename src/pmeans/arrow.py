@@ -25,7 +25,7 @@ from pmeans.rows.fields import BEGINNING, Block, Fields, OnError
 from pmeans.rows.sources import arrow_values, check_strings
 from pmeans.rows.writers import coded_rows
 from pmeans.sentence_encoder import SentenceEncoder
-from pmeans.tensors import Precision
+from pmeans.tensors import RowPrecision
 from pmeans.transfer import TransferClassifier, WordCount
 
 __all__ = [
@@ -48,7 +48,7 @@ class EmbedValues(TypedDict, total=False):
 
     lang: str | None
     normalize: bool
-    dtype: Precision
+    dtype: RowPrecision
     on_error: OnError
     n_threads: int | None
 
@@ -81,7 +81,7 @@ def embed(
     lang_column: str | None = None,
     column: str = "embedding",
     normalize: bool = False,
-    dtype: Precision = "float32",
+    dtype: RowPrecision = "float32",
     on_error: OnError = "fail",
     n_threads: int | None = None,
     doubts: Doubts | None = None,

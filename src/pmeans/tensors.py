@@ -4,10 +4,16 @@ A file is an ordinary safetensors file, which that library reads as well. Every 
 multiple of 64 bytes; ``padding.K`` (U8, zeros) fills up to it, because the format knows no holes.
 The official library copies what it reads. This module maps it, which is why it is read here.
 
-Numbers are float32, float16 or int8. An int8 row is ``rint(x / scale)`` with ``scale = max|x| /
-127``; codes times scale give the same codes and scale when stored again, because
+Numbers are float32, float16, int8 or int4. An int8 row is ``rint(x / scale)`` with
+``scale = max|x| / 127``; codes times scale give the same codes and scale when stored again, because
 fl(127 * fl(x / 127)) / 127 rounds back to fl(x / 127), whatever x. Float16 rounds to nearest and
 refuses numbers that it cannot hold.
+
+An int4 row is ``rint(x / scale)``, cut off at -7 and 7, with ``scale = share * max|x| / 7`` for the
+one of `SHARES` that gives the least squared error: a row of many numbers has few large ones, and
+smaller steps for the others are worth cutting those off. The largest code is always 7 or -7, and
+fl(7 * fl(x / 7)) / 7 rounds back as well, so that int4 stored again stays the same, too.
+`pmeans.kernels.nibbles` says how the codes lie.
 """
 
 from __future__ import annotations
@@ -23,11 +29,16 @@ import numpy.typing as npt
 
 from pmeans.errors import FormatError, InputError
 from pmeans.files import check_regular, reading, replacing
+from pmeans.kernels import nibbles
 from pmeans.mapped import MappedFile
 from pmeans.types import Array, Floats
 
-Precision = Literal["float32", "float16", "int8"]
-"""How numbers are stored."""
+Precision = Literal["float32", "float16", "int8", "int4"]
+"""How word vectors are stored."""
+RowPrecision = Literal["float32", "float16", "int8"]
+"""How finished rows and maps are stored."""
+SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
+"""Of the largest number of a row: what 7 may stand for in int4."""
 
 _ALIGNMENT, _PADDING = 64, "padding."
 _DTYPES = {
@@ -118,45 +129,78 @@ def are_numbers(array: Array | None, shape: tuple[int, ...]) -> TypeGuard[Floats
     return bool(np.isfinite(array).all())
 
 
+def precision_of(matrix: Array) -> Precision:
+    """Return how a matrix of word vectors is stored."""
+    return "int4" if matrix.dtype == np.uint8 else matrix.dtype.name  # type: ignore[return-value]
+
+
 def decoded(matrix: Array, scale: Floats | None, which: slice | Array = slice(None)) -> Floats:
-    """Return rows of a float32, float16 or int8 matrix as float32, (n, dim)."""
+    """Return rows of word vectors in any precision as float32, (n, dim)."""
     if scale is None:
         return np.asarray(matrix[which], dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # a damaged scale is for `verify` to find
         # Decodes and multiplies in one pass, in less than half the time of two.
-        return np.multiply(matrix[which], scale[which, None], dtype=np.float32)
+        codes = nibbles.unpacked(matrix[which])
+        return np.multiply(codes, scale[which, None], dtype=np.float32)
 
 
 def quantised(
     matrix: Array, scale: Floats | None, precision: Precision, place: Callable[[int], str]
 ) -> tuple[Array, Floats | None]:
-    """Return a matrix in another precision, (n, dim), and for int8 the scale of its rows, (n,).
+    """Return a matrix in another precision, and for int8 and int4 the scale of its rows, (n,).
 
-    The matrix is float32, float16, or int8 with a scale. ``place`` ends the message about a number
-    that cannot be stored, given its row.
+    The matrix is (n, dim) in any precision, with a scale if it is int8 or int4. As int4 it becomes
+    (n, dim / 2). ``place`` ends the message about a number that cannot be stored, given its row.
     """
     if precision not in get_args(Precision):
-        raise InputError(f"unknown precision {precision!r}; take float32, float16 or int8.")
-    coded = np.empty(matrix.shape, dtype=precision)
-    scales = np.empty(len(matrix), dtype=np.float32) if precision == "int8" else None
+        raise InputError(f"unknown precision {precision!r}; take float32, float16, int8 or int4.")
+    dim = nibbles.n_columns(matrix)
+    if precision == "int4" and dim % 2:
+        raise InputError(
+            f"int4 puts two numbers in a byte and needs an even number of columns, not {dim}; "
+            "take int8."
+        )
+    columns, dtype = (dim // 2, "uint8") if precision == "int4" else (dim, precision)
+    stored = np.empty((len(matrix), columns, *matrix.shape[2:]), dtype=dtype)
+    scales = np.empty(len(matrix), dtype=np.float32) if stored.itemsize == 1 else None
     for start in range(0, len(matrix), _ROWS):
         chunk = slice(start, start + _ROWS)
         rows = decoded(matrix, scale, chunk)
         largest = np.abs(rows).max(axis=1, initial=0)
         if scales is not None:
-            _refuse(start, rows, ~np.isfinite(largest), "int8 has no code for", place)
-            scales[chunk] = largest / np.float32(127)
-            step = np.where(scales[chunk] > 0, scales[chunk], 1)[:, None]
-            # A row near the smallest float32 has a scale that rounds far down: hence the clip.
-            coded[chunk] = np.clip(np.rint(rows / step), -127, 127)
+            _refuse(start, rows, ~np.isfinite(largest), f"{precision} has no code for", place)
+            if precision == "int4":
+                scales[chunk] = _best_top(rows, largest) / np.float32(nibbles.LARGEST)
+                stored[chunk] = nibbles.packed(_codes(rows, scales[chunk], nibbles.LARGEST))
+            else:
+                scales[chunk] = largest / np.float32(127)
+                stored[chunk] = _codes(rows, scales[chunk], 127)
         elif precision == "float16":
             # From 65520 on, rounding to nearest gives infinity.
             bad = ~(largest < 65520)
             _refuse(start, rows, bad, "float16 ends at 65504 and cannot hold", place)
-            coded[chunk] = rows
+            stored[chunk] = rows
         else:
-            coded[chunk] = rows
-    return coded, scales
+            stored[chunk] = rows
+    return stored, scales
+
+
+def _codes(rows: Floats, scale: Floats, largest: int) -> npt.NDArray[np.int8]:
+    step = np.where(scale > 0, scale, 1)[:, None]
+    # A row near the smallest float32 has a scale that rounds far down: int8 needs the clip, too.
+    return np.clip(np.rint(rows / step), -largest, largest).astype(np.int8)
+
+
+def _best_top(rows: Floats, largest: Floats) -> Floats:
+    """Return what 7 is to stand for in each row of int4, (n,): the best share of its largest."""
+    # Squares of these cannot overflow.
+    units = np.divide(rows, np.where(largest > 0, largest, 1)[:, None], dtype=np.float32)
+    errors = []
+    for share in SHARES:
+        step = np.full(len(rows), share / nibbles.LARGEST, dtype=np.float32)
+        misses = units - _codes(units, step, nibbles.LARGEST) * step[:, None]
+        errors.append(np.einsum("ij,ij->i", misses, misses))
+    return largest * np.array(SHARES, dtype=np.float32)[np.argmin(errors, axis=0)]
 
 
 def _refuse(

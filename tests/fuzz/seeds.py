@@ -78,9 +78,14 @@ def model2vec(kind: str) -> Files:
 
 
 def store(dtype: str) -> bytes:
-    """Return a stored space; those of int8 and float16 have subwords too."""
+    """Return a stored space; those of int8, int4 and float16 have subwords too."""
     rest: dict[str, object] = {"case": "cased-then-lower"}
-    matrix = VALUES.astype(dtype)
+    if dtype == "int4":
+        matrix = (VALUES * 4).astype(np.int8).view(np.uint8)
+        subwords = Subwords(np.resize(matrix, (7, 3)), 2, 4, np.full(7, 0.25, np.float32))
+        rest = {"scale": np.ones(5, np.float32), "subwords": subwords}
+    else:
+        matrix = VALUES.astype(dtype)
     if dtype == "int8":
         ngrams = np.resize(VALUES * 4, (7, 3)).astype(np.int8)
         subwords = Subwords(ngrams, 2, 4, np.full(7, 0.25, np.float32))
@@ -131,4 +136,4 @@ def vector_files() -> dict[str, tuple[Files, ...]]:
 
 @cache
 def stores() -> tuple[bytes, ...]:
-    return store("float32"), store("float16"), store("int8")
+    return store("float32"), store("float16"), store("int8"), store("int4")

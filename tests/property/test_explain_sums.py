@@ -11,6 +11,7 @@ from pmeans.encoder import PowerMeanEncoder
 from pmeans.kernels import Splitting, split
 from pmeans.kernels.splitting import plain
 from pmeans.recipe import Part, Recipe
+from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.text import tokenize
 from pmeans.transfer.explain import explain, token_spans
@@ -34,11 +35,14 @@ def spaces(draw, name):
     if draw(st.booleans()):
         ngrams, folded = rng.normal(size=(7, dim)).astype(np.float32), draw(st.booleans())
         rest["subwords"] = Subwords(ngrams, 3, 4, folded=folded)
-    kind = draw(st.sampled_from(["float32", "float16", "int8"]))
+    kind = draw(st.sampled_from(["float32", "float16", "int8", "int4"]))
     if kind == "int8":
         values = np.clip(values * 40, -127, 127)
         rest["scale"] = (rng.random(len(words)) / 40).astype(np.float32)
-    return WordSpace.from_words(name, {"de": words}, values.astype(kind), **rest)
+    if kind == "int4" and dim % 2 == 0:
+        return quantise(WordSpace.from_words(name, {"de": words}, values, **rest), "int4")
+    values = values.astype("float32" if kind == "int4" else kind)
+    return WordSpace.from_words(name, {"de": words}, values, **rest)
 
 
 @st.composite

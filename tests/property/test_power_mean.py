@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pmeans import kernels
+from pmeans import kernels, tensors
+from pmeans.kernels import nibbles
 from pmeans.kernels.reference import power_mean
 from pmeans.types import TokenBatch
 
@@ -20,22 +21,25 @@ def one_sentence(ids) -> TokenBatch:
 
 @st.composite
 def sentences(draw, longest=60):
-    """A matrix of any of the three formats, and the rows of one sentence."""
+    """A matrix of any of the four formats, and the rows of one sentence."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_words, dim = draw(st.integers(1, 30)), draw(st.integers(1, 70))
     values = rng.normal(scale=draw(st.sampled_from([1e-3, 1.0, 50.0])), size=(n_words, dim))
     values[rng.random(values.shape) < draw(st.sampled_from([0.0, 0.2]))] = 0
-    kind, scale = draw(st.sampled_from(["float32", "float16", "int8"])), None
+    kind, scale = draw(st.sampled_from(["float32", "float16", "int8", "int4"])), None
     if kind == "int8":
         values = np.clip(values * 40, -127, 127)
         scale = rng.random(n_words).astype(np.float32)
+    if kind == "int4":
+        scale = rng.random(n_words).astype(np.float32)
+        values = rng.integers(0, 256, size=(n_words, (dim + 1) // 2))
+        kind = "uint8"
     ids = rng.integers(0, n_words, size=draw(st.integers(1, longest)))
     return values.astype(kind), scale, ids
 
 
 def decoded(matrix, scale, ids):
-    rows = matrix[ids].astype(np.float32)
-    return rows if scale is None else rows * scale[ids, None]
+    return tensors.decoded(matrix, scale, ids)
 
 
 def assert_close(got, rows, p, root):
@@ -79,7 +83,7 @@ def test_long_sentences_lose_no_precision(case):
     powers = [-np.inf, 1, 3, np.inf]
     got = kernels.power_means(matrix, one_sentence(ids), powers, scale=scale)
     for k, p in enumerate(powers):
-        dim = matrix.shape[1]
+        dim = nibbles.n_columns(matrix)
         assert_close(got[0, k * dim : (k + 1) * dim], decoded(*case), p, "signed")
 
 
@@ -92,7 +96,7 @@ def test_every_instruction_set_gives_the_same_bits(isa, case):
     batch = one_sentence(ids)
     powers = [-np.inf, 1, np.inf, 2, 3]
     means = kernels.SpaceMeans(matrix, powers, scale=scale)
-    best, other = (np.empty((1, 5 * matrix.shape[1]), np.float32) for _ in range(2))
+    best, other = (np.empty((1, 5 * nibbles.n_columns(matrix)), np.float32) for _ in range(2))
     for out, name in ((best, ""), (other, isa)):
         kernels.core.power_means([means], [(batch, None)], [], 0, out, 1, name)
     np.testing.assert_array_equal(best, other)

@@ -378,6 +378,21 @@ def test_merge_stores_numbers_as_asked(run, tiny, tmp_path):
     np.testing.assert_array_equal(pmeans.open_space(out).matrix, expected.matrix)
 
 
+def test_a_space_is_converted_to_four_bits_and_shown(run, tmp_path):
+    file, out = write(tmp_path / "v.txt", "a 1 -2\nb 3 4\n"), tmp_path / "v.safetensors"
+    assert run("spaces", "convert", file, "--dtype", "int4", "--out", out).exit_code == 0
+    assert pmeans.open_space(out).precision == "int4"
+    shown = run("spaces", "info", out, "--verify").stdout
+    assert "int4" in shown
+    assert "uint8" not in shown
+
+
+def test_three_columns_do_not_fit_into_four_bits(run, tmp_path):
+    file = write(tmp_path / "v.txt", "a 1 -2 3\n")
+    args = ["--dtype", "int4", "--out", tmp_path / "v.safetensors"]
+    assert "even number of columns, not 3" in run("spaces", "convert", file, *args).stderr
+
+
 def test_fetch_refuses_a_name_that_the_catalogue_does_not_have(run):
     result = run("spaces", "fetch", "no-such-space")
     assert result.exit_code == 1

@@ -279,8 +279,8 @@ def test_a_space_of_that_precision_is_returned_as_it_is(space):
 
 
 def test_an_unknown_precision_is_refused(space):
-    with pytest.raises(InputError, match="unknown precision 'int4'"):
-        quantise(space, "int4")
+    with pytest.raises(InputError, match="unknown precision 'int2'"):
+        quantise(space, "int2")
 
 
 def test_rename_changes_the_name_alone(space):

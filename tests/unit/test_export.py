@@ -49,8 +49,9 @@ def test_rows_keep_their_words_across_blocks(space, tmp_path, monkeypatch):
     assert (tmp_path / "whole.vec").read_bytes() == (tmp_path / "blocks.vec").read_bytes()
 
 
-def test_int8_is_written_decoded(space, tmp_path):
-    small = quantise(space, "int8")
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_codes_are_written_decoded(space, tmp_path, precision):
+    small = quantise(space, precision)
     to_text(small, tmp_path / "s.txt", header=False)
     numbers = (tmp_path / "s.txt").read_text().split()[1:3]
     assert np.array(numbers, dtype=np.float32).tolist() == small.rows(slice(0, 1))[0].tolist()

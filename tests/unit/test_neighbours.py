@@ -58,8 +58,9 @@ def test_block_size_does_not_show(space, monkeypatch, rows):
     assert [key[:2] for key in found] == [key[:2] for key in whole]
 
 
-def test_int8_spaces_are_decoded(space):
-    found = neighbours(quantise(space, "int8"), "cat", "en", k=2)
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_coded_spaces_are_decoded(space, precision):
+    found = neighbours(quantise(space, precision), "cat", "en", k=2)
     assert [word for _, word, _ in found] == ["katze", "cats"]
 
 

@@ -89,12 +89,12 @@ def test_a_store_of_int8_words_and_float32_ngrams_opens(toy, tmp_path):
 @pytest.mark.parametrize(
     ("tensors", "message"),
     [
-        ({"ngram_scale": None}, "n-grams: int8 and a scale go together"),
-        ({"ngrams": np.ones((7, 3), np.float32)}, "n-grams: int8 and a scale go together"),
+        ({"ngram_scale": None}, "n-grams: int8 or int4 and a scale go together"),
+        ({"ngrams": np.ones((7, 3), np.float32)}, "n-grams: int8 or int4 and a scale go together"),
         ({"ngram_scale": np.ones(6, np.float32)}, "n-grams: scale misfits"),
         ({"ngram_scale": np.ones((7, 1), np.float32)}, "n-grams: scale misfits"),
         ({"ngram_scale": np.ones(7, np.float16)}, "n-grams: scale misfits"),
-        ({"ngrams": np.ones((7, 3), np.uint8)}, "n-grams has a strange type"),
+        ({"ngrams": np.ones((7, 3), np.int32)}, "n-grams has a strange type"),
         ({"ngrams": np.ones(7, np.int8)}, "n-grams has not two dimensions"),
         ({"ngrams": np.ones((7, 2), np.int8)}, r"n-gram vectors misfit: \(7, 2\)"),
         (
@@ -123,8 +123,8 @@ def changed(toy, tmp_path, **metadata):
 
 
 def test_a_newer_format_asks_for_an_upgrade(toy, tmp_path):
-    with pytest.raises(FormatError, match=r"version 5, this pmeans reads 1 to 4\. Upgrade"):
-        open_space(changed(toy, tmp_path, version="5"))
+    with pytest.raises(FormatError, match=r"version 6, this pmeans reads 1 to 5\. Upgrade"):
+        open_space(changed(toy, tmp_path, version="6"))
 
 
 @pytest.mark.parametrize(

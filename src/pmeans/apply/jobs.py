@@ -18,7 +18,7 @@ from pmeans.rows.fields import BLOCK, Block, Source
 from pmeans.rows.partial import State
 from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
 from pmeans.sentence_encoder import SentenceEncoder
-from pmeans.tensors import Precision
+from pmeans.tensors import RowPrecision
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.types import Array, Floats
 
@@ -42,7 +42,7 @@ class EmbedOptions(JobOptions):
 
     normalize: bool = False
     n_threads: int | None = None
-    dtype: Precision = "float32"
+    dtype: RowPrecision = "float32"
     doubts: Doubts = field(default_factory=Doubts)
 
 
@@ -176,7 +176,7 @@ def label_block(
 
 
 def embedding_identity(
-    encoder: SentenceEncoder, lang: str | None, normalize: bool, dtype: Precision
+    encoder: SentenceEncoder, lang: str | None, normalize: bool, dtype: RowPrecision
 ) -> dict[str, Any]:
     """Return what a vector depends on beside its text; ``lang`` is a `checked_language`."""
     return {

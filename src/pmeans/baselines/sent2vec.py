@@ -16,7 +16,7 @@ looked up in one of two ways::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from pmeans import kernels
 from pmeans.baselines.base import MeanBaseline, Parts, array
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import FormatError
+from pmeans.kernels import nibbles
 from pmeans.spaces.space import WordSpace
+from pmeans.tensors import Precision, precision_of
 from pmeans.text import splitting
 from pmeans.types import Array, Floats, Ids, Ints, TokenBatch
 
@@ -42,7 +44,7 @@ class Sent2Vec(MeanBaseline):
         Args:
             name: For people.
             encoder: The plain mean of one space, without phrases and n-grams (`plain_mean`).
-            bigrams: Their ``vectors``, (n_bigrams, dim) float32, float16, or int8 with a
+            bigrams: Their ``vectors``, (n_bigrams, dim) float32, float16, or int8 or int4 with a
                 ``scale``, (n_bigrams,). And how they are found: ``keys`` (n_bigrams,) int64,
                 ascending, where they are kept; ``numbers`` (n_words,) int64, of the words in the
                 authors' file, where they are hashed.
@@ -108,15 +110,17 @@ def hashed(first: Ints, second: Ints, n_buckets: int) -> Ints:
 
 
 def _checked(bigrams: Mapping[str, Array], space: WordSpace) -> dict[str, Array]:
-    vectors = array(bigrams, "vectors", (None, space.dim), "fi")
-    n = len(vectors)
-    found = {"vectors": vectors}
-    if vectors.dtype == np.int8:
-        found["scale"] = array(bigrams, "scale", (n,))
-    elif vectors.dtype not in (np.float16, np.float32):
+    vectors = array(bigrams, "vectors", (None, None), "fiu")
+    if precision_of(vectors) not in get_args(Precision):
         raise FormatError(
-            f"the array 'vectors' is of {vectors.dtype}; take float32, float16 or int8."
+            f"the array 'vectors' is of {vectors.dtype}; take float32, float16, int8 or int4."
         )
+    n, dim = len(vectors), nibbles.n_columns(vectors)
+    if dim != space.dim:
+        raise FormatError(f"the array 'vectors' is ({n}, {dim}), expected (any, {space.dim}).")
+    found = {"vectors": vectors}
+    if vectors.dtype.itemsize == 1:
+        found["scale"] = array(bigrams, "scale", (n,))
     if "numbers" in bigrams:
         found["numbers"] = array(bigrams, "numbers", (len(space),), "i")
         if not n or found["numbers"].min(initial=0) < 0:

@@ -35,7 +35,7 @@ from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
+from pmeans.tensors import Precision, RowPrecision
 from pmeans.text import splitting
 from pmeans.training import filled
 from pmeans.training.corpus import Pair, PairFile, drawn
@@ -80,7 +80,7 @@ class StoredFit(Fit):
     """
 
     keep: int = 0
-    precision: Precision = "float32"
+    precision: RowPrecision = "float32"
 
 
 @dataclass(frozen=True)

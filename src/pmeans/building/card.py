@@ -35,7 +35,7 @@ def render(
     for part in encoder.recipe.parts:
         space, powers = encoder.spaces[part.space], ", ".join(map(_power, part.powers))
         counts = [f"{len(space.table(lang)):,}" for lang in languages]
-        parts.append([part.space, powers, str(space.dim), str(space.matrix.dtype), *counts])
+        parts.append([part.space, powers, str(space.dim), space.precision, *counts])
     files = [[name, f"{n:,}"] for name, n in (*sizes.items(), ("all", sum(sizes.values())))]
     sections = [
         written.strip() or f"# {encoder.name}",

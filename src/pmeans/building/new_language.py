@@ -223,8 +223,7 @@ class NewLanguage:
             space.name, {self.lang: words}, vectors, case=space.case, subwords=subwords,
             source=f"{self.lang} from {self.pivot} by {', '.join(self._files())}",
         )  # fmt: skip
-        precision = space.matrix.dtype.name
-        both = [replace(space, subwords=subwords), edit.quantise(added, precision)]  # type: ignore[arg-type]
+        both = [replace(space, subwords=subwords), edit.quantise(added, space.precision)]
         return edit.merge(both, space.name)
 
     def _as_pivot(self, alignment: Alignment) -> Alignment:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pmeans.cli.console import progress, resumable, say, table, warn
-from pmeans.cli.options import Data, Precision, argument, examples, flag, group, option
+from pmeans.cli.options import Data, argument, examples, flag, group, option
 from pmeans.errors import count
 from pmeans.files import size
 
@@ -19,7 +19,8 @@ app = group("Convert, fetch, list and look at word spaces.")
 Space = Annotated[str, argument("SPACE", "Name of an installed space, or a file.")]
 Out = Annotated[Path | None, option("PATH", "File to write, instead of installing the space.")]
 Type = Annotated[
-    Precision | None, option(None, "Type of the stored numbers.", shown="as in the file")
+    Literal["float32", "float16", "int8", "int4"] | None,
+    option(None, "Type of the stored numbers.", shown="as in the file"),
 ]
 
 
@@ -41,7 +42,7 @@ def list_spaces() -> None:
         except PmeansError as error:
             warn(error)
             continue
-        shape = (f"{len(space):,}", str(space.dim), str(space.matrix.dtype))
+        shape = (f"{len(space):,}", str(space.dim), str(space.precision))
         languages = " ".join(space.languages)
         rows.append((path.stem, "installed", *shape, languages, size(path.stat().st_size)))
     for entry in catalogue.entries():
@@ -72,7 +73,7 @@ def info(
         "file": space.path,
         "words": words,
         "dim": str(space.dim),
-        "type": str(space.matrix.dtype),
+        "type": space.precision,
         "case": space.case,
         "subwords": f"{len(ngrams.ngrams):,} {kind}" if ngrams else "none",
         "source": space.source or "unknown",
@@ -193,7 +194,7 @@ def store(space: WordSpace, out: Path | None) -> None:
 
 def describe(space: WordSpace, path: Path) -> None:
     """Say what a space is, and where."""
-    kind = f"{count(space.dim, 'column')} of {space.matrix.dtype}"
+    kind = f"{count(space.dim, 'column')} of {space.precision}"
     say(f"{count(len(space), 'word')}, {kind}, in {path}.")
 
 

@@ -220,7 +220,7 @@ def join_means(
         width = matrix.shape[1]
     _check_out(out, (len(batches[0][0]), kept + width))
     for each, (batch, composed) in zip(means, batches, strict=True):
-        dim = each.matrix.shape[1]
+        dim = each.dim
         if len(batch) != len(out):
             raise InputError(f"a batch of {len(batch)} sentences beside one of {len(out)}.")
         if composed is not None and (composed.ndim != 2 or composed.shape[1] != dim):

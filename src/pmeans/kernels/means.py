@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pmeans.errors import InputError
+from pmeans.kernels.nibbles import n_columns
 from pmeans.types import Array, Floats, Power, Root
 
 SMALLEST_POWER = 1e-3
@@ -17,7 +18,7 @@ SQUARES = (1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
 """Sizes of powers of shifted means that need squares and square roots, and no logarithm."""
 
 _PLAIN = (1.0, np.inf, -np.inf)  # the same whatever the root
-_DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8")))
+_DTYPES = frozenset(map(np.dtype, ("float32", "float16", "int8", "uint8")))
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,17 @@ class SpaceMeans:
     """Power means of the rows of one space, side by side.
 
     Attributes:
-        matrix: Word vectors, (n_words, dim) float32, float16 or int8; may be memory-mapped, is
-            never copied.
+        matrix: Word vectors, (n_words, dim) float32, float16 or int8, or int4 as
+            `pmeans.kernels.nibbles` has it; may be memory-mapped, is never copied.
         powers: Exponents in output order; ``inf`` is max, ``-inf`` is min. With the root
             ``"shifted"`` one may be a tuple with an exponent for each dimension, (dim,).
         root: ``"signed"``, ``"principal"`` or ``"shifted"``, see `pmeans.kernels.reference`.
-        scale: What an int8 row is multiplied by, (n_words,) float32.
+        scale: What an int8 or int4 row is multiplied by, (n_words,) float32.
         shift: Subtracted from each column before ``factor`` multiplies it; both
             (len(powers) * dim,) float32. This is z-norm at no extra pass.
         factor: See ``shift``.
-        width: Number of columns.
+        dim: Number of columns of a word vector.
+        width: Number of columns of all means.
         numbers: The powers; NaN, all of them, where `exponents` says more.
         exponents: Powers of the columns of shifted means, (len(powers), dim) float32; None if min,
             mean and max are all there is.
@@ -48,6 +50,7 @@ class SpaceMeans:
     scale: Floats | None = None
     shift: Floats | None = None
     factor: Floats | None = None
+    dim: int = field(init=False)
     width: int = field(init=False)
     numbers: tuple[float, ...] = field(init=False)
     exponents: Floats | None = field(init=False)
@@ -58,12 +61,13 @@ class SpaceMeans:
         _check_scale(self.matrix, self.scale)
         if self.root not in ("signed", "principal", "shifted"):
             raise InputError(f"root {self.root!r} is not 'signed', 'principal' or 'shifted'.")
-        dim = self.matrix.shape[1]
+        dim = n_columns(self.matrix)
         powers = checked_powers(tuple(self.powers), self.root)
         check_lengths(powers, dim)
         plain = self.root != "shifted" or all(p in _PLAIN for p in powers)
         exponents = None if plain else _exponents(powers, dim)
         object.__setattr__(self, "powers", powers)
+        object.__setattr__(self, "dim", dim)
         object.__setattr__(self, "width", len(powers) * dim)
         object.__setattr__(self, "numbers", powers if plain else (np.nan,) * len(powers))
         object.__setattr__(self, "exponents", exponents)
@@ -125,16 +129,16 @@ def check_matrix(matrix: Array) -> None:
     """Refuse what is not an array of word vectors, row by row in memory."""
     if matrix.ndim != 2 or matrix.dtype not in _DTYPES:
         raise InputError(
-            f"word vectors must be (n_words, dim) float32, float16 or int8, "
-            f"not {described(matrix)}."
+            "word vectors must be (n_words, dim) float32, float16 or int8, or (n_words, dim / 2) "
+            f"uint8 for int4, not {described(matrix)}."
         )
     if not matrix.flags.c_contiguous:
         raise InputError("word vectors must lie row by row in memory: np.ascontiguousarray them.")
 
 
 def _check_scale(matrix: Array, scale: Floats | None) -> None:
-    if (matrix.dtype == np.int8) != (scale is not None):
-        raise InputError("int8 word vectors need a scale for each row, and only they do.")
+    if (matrix.dtype.itemsize == 1) != (scale is not None):
+        raise InputError("int8 and int4 word vectors need a scale for each row, and only they do.")
     if scale is not None and (
         scale.shape != (len(matrix),) or scale.dtype != np.float32 or not scale.flags.c_contiguous
     ):

@@ -15,6 +15,7 @@ import numpy as np
 from pmeans.kernels import folding, index, letters
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.means import SpaceMeans
+from pmeans.kernels.nibbles import n_columns, unpacked
 from pmeans.kernels.parsing import parse_lines as parse_lines
 from pmeans.kernels.reference import LARGEST, power_mean, round_rows
 from pmeans.kernels.skipgram import SkipGramJob, train_sentences
@@ -117,7 +118,7 @@ def _write_means(
     means: SpaceMeans, batch: TokenBatch, composed: Floats | None, start: int, out: Floats
 ) -> None:
     """Write the means of sentences from ``start`` on."""
-    matrix, dim = means.matrix, means.matrix.shape[1]
+    matrix, dim = means.matrix, means.dim
     n_rows = len(matrix) + (0 if composed is None else len(composed))
     _check_batch(batch.ids, batch.offsets, n_rows)
     borders = batch.offsets[start : start + len(out) + 1].tolist()
@@ -208,8 +209,8 @@ def _check_batch(ids: Ids, offsets: Ints, n_rows: int) -> None:
 
 def _gather(matrix: Array, scale: Floats | None, composed: Floats | None, ids: Ids) -> Floats:
     inside = ids < len(matrix)
-    rows = np.empty((len(ids), matrix.shape[1]), dtype=np.float32)
-    rows[inside] = matrix[ids[inside]]
+    rows = np.empty((len(ids), n_columns(matrix)), dtype=np.float32)
+    rows[inside] = unpacked(matrix[ids[inside]])
     if scale is not None:
         rows[inside] *= scale[ids[inside], None]
     if composed is not None:

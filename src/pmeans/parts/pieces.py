@@ -22,7 +22,7 @@ from pmeans.rows.sources import check_strings
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard
 from pmeans.search.texts import SourceFile
-from pmeans.tensors import Precision
+from pmeans.tensors import RowPrecision
 
 ROWS = 65_536
 """Of a piece: a second of work, so that few are lost with a worker and none waits for long.
@@ -42,7 +42,7 @@ def embed_parts(
     lang: str | None = None,
     lang_column: str | None = None,
     normalize: bool = False,
-    dtype: Precision = "float32",
+    dtype: RowPrecision = "float32",
     on_error: OnError = "fail",
     restart: bool = False,
 ) -> Tally:

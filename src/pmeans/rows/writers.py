@@ -28,7 +28,7 @@ from pmeans.files import replacing
 from pmeans.outputs import is_stream
 from pmeans.rows.fields import ABSENT
 from pmeans.rows.sources import require_pyarrow
-from pmeans.tensors import Precision, quantised
+from pmeans.tensors import RowPrecision, quantised
 from pmeans.types import Array, Floats
 
 VectorFormat = Literal["npy", "jsonl", "parquet"]
@@ -113,32 +113,39 @@ def vector_writer(
     out: str | Path | IO[bytes],
     dim: int,
     format: VectorFormat | None = None,  # noqa: A002 - what everyone calls it
-    dtype: Precision = "float32",
+    dtype: RowPrecision = "float32",
     about: Mapping[bytes, bytes] | None = None,
 ) -> Writer:
     """Return the writer of a format, for rows of ``dim`` numbers.
 
     ``about`` is what a Parquet file says of itself; others say nothing.
     """
-    if dtype not in get_args(Precision):
-        raise InputError(f"dtype is one of {', '.join(get_args(Precision))}, not {shown(dtype)}.")
+    _check_dtype(dtype)
     chosen = format_of(out, get_args(VectorFormat), format, ("jsonl",))
     if chosen == "jsonl":
         return _VectorLines(dim, dtype)
     return _VectorParquet(dim, dtype, about) if chosen == "parquet" else _Npy(dim, dtype)
 
 
-def coded_rows(rows: Floats, dtype: Precision, first: int = 0) -> Array:
+def coded_rows(rows: Floats, dtype: RowPrecision, first: int = 0) -> Array:
     """Return rows, (n, dim), in another precision, side by side in memory.
 
     ``first`` is the number of rows before them, to name one that cannot be stored so.
     """
+    _check_dtype(dtype)
     if dtype == "float32":
         return np.ascontiguousarray(rows, dtype=np.float32)
     return quantised(rows, None, dtype, lambda i: f"row {first + i:,}.")[0]
 
 
-def parquet_style(dtype: Precision) -> dict[str, Any]:
+def _check_dtype(dtype: RowPrecision) -> None:
+    if dtype not in get_args(RowPrecision):
+        raise InputError(
+            f"dtype is one of {', '.join(get_args(RowPrecision))}, not {shown(dtype)}."
+        )
+
+
+def parquet_style(dtype: RowPrecision) -> dict[str, Any]:
     """Return how a Parquet file with vectors is written: not compressed, as these hardly shrink.
 
     Parquet stores a whole number in four bytes at least. As places in a dictionary, which has no
@@ -169,7 +176,7 @@ def _copy(out: Path, partial: Path, schema: Any, tables: Iterator[Any], **option
 
 
 class _Vectors(Writer):
-    def __init__(self, dim: int, dtype: Precision) -> None:
+    def __init__(self, dim: int, dtype: RowPrecision) -> None:
         self.dim, self.precision = dim, dtype
         self.dtype = np.dtype(dtype).newbyteorder("<")
 
@@ -217,7 +224,7 @@ class _Npy(_Vectors):
 class _VectorParquet(_Npy):
     """The columns ``index`` and ``embedding``; not compressed, as embeddings hardly shrink."""
 
-    def __init__(self, dim: int, dtype: Precision, about: Mapping[bytes, bytes] | None) -> None:
+    def __init__(self, dim: int, dtype: RowPrecision, about: Mapping[bytes, bytes] | None) -> None:
         super().__init__(dim, dtype)
         self.about = about
 

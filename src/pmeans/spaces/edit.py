@@ -24,7 +24,7 @@ from pmeans import kernels
 from pmeans.errors import InputError, shown
 from pmeans.kernels import Splitting, index
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision, quantised
+from pmeans.tensors import Precision, precision_of, quantised
 from pmeans.types import Array, Bytes, Ints, WordTable
 
 Mask = npt.NDArray[np.bool_]
@@ -141,7 +141,7 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
                 f"case {other.case!r}; convert one of them with the other's case."
             )
     subwords = first.subwords if all(s.subwords is first.subwords for s in spaces) else None
-    if len({space.matrix.dtype for space in spaces}) > 1:
+    if len({space.precision for space in spaces}) > 1:
         spaces = [quantise(space, "float32") for space in spaces]
     tables: dict[str, WordTable] = {}
     taken: list[tuple[WordSpace, Array]] = []
@@ -156,7 +156,7 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
         borders = np.cumsum([len(space.tables[lang]) for space in having])[:-1]
         for space, mask in zip(having, np.split(new, borders), strict=True):
             taken.append((space, space.tables[lang].start + np.flatnonzero(mask)))
-    matrix = np.empty((start, first.dim), dtype=spaces[0].matrix.dtype)
+    matrix = np.empty((start, spaces[0].matrix.shape[1]), dtype=spaces[0].matrix.dtype)
     start = 0
     for space, rows in taken:
         matrix[start : start + len(rows)] = space.matrix[rows]
@@ -175,16 +175,16 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
 
 
 def quantise(space: WordSpace, precision: Precision) -> WordSpace:
-    """Store the vectors of words and n-grams as ``"float32"``, ``"float16"`` or ``"int8"``.
+    """Store the vectors of words and n-grams as float32, float16, int8 or int4.
 
     `pmeans.tensors` has the rule.
     """
     subwords = space.subwords
-    if space.matrix.dtype != precision:
+    if space.precision != precision:
         of_word = partial(_word_of, space)
         matrix, scale = quantised(space.matrix, space.scale, precision, of_word)
         space = replace(space, matrix=matrix, scale=scale, path="")
-    if subwords and subwords.ngrams.dtype != precision:
+    if subwords and precision_of(subwords.ngrams) != precision:
         ngrams, scale = quantised(
             subwords.ngrams, subwords.scale, precision,
             lambda row: f"the vector of n-gram bucket {row} in {space.name!r}; keep float32.",

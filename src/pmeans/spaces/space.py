@@ -1,7 +1,7 @@
 """A word space: one matrix of word vectors, and the words of each language in it.
 
-Rows lie language by language. The matrix is float32, or float16 or int8 to save memory, and is
-usually a view of a mapped file (`pmeans.spaces.store`), so that a space of gigabytes opens at
+Rows lie language by language. The matrix is float32, or float16, int8 or int4 to save memory, and
+is usually a view of a mapped file (`pmeans.spaces.store`), so that a space of gigabytes opens at
 once and is shared between processes.
 """
 
@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, StorageError, shown
-from pmeans.kernels import index
+from pmeans.kernels import index, nibbles
 from pmeans.languages import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
 from pmeans.spaces.aliases import alias_rows
-from pmeans.tensors import decoded
+from pmeans.tensors import Precision, decoded, precision_of
 from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
 
 Mask = npt.NDArray[np.bool_]
@@ -44,10 +44,10 @@ class Subwords(MappedFields):
     number, and an alias of a known word (`pmeans.spaces.aliases`) has the vector of that word.
 
     Attributes:
-        ngrams: One row a hash bucket, (n_buckets, dim) float32, float16 or int8.
+        ngrams: One row a hash bucket, (n_buckets, dim) float32, float16 or int8, or int4 in bytes.
         minn: Length of the shortest n-gram, in characters.
         maxn: Length of the longest.
-        scale: What an int8 row is multiplied by, (n_buckets,) float32.
+        scale: What an int8 or int4 row is multiplied by, (n_buckets,) float32.
         own: Languages that have buckets of their own, and how many. Theirs are the last ones, in
             this order; all others share the first.
         folded: Whether the n-grams are those of folded words and of skeletons. All languages share
@@ -85,11 +85,12 @@ class WordSpace(MappedFields):
 
     Attributes:
         name: What recipes call the space.
-        matrix: (n_words, dim) float32, float16 or int8.
+        matrix: (n_words, dim) float32, float16 or int8, or int4 as (n_words, dim / 2) uint8, see
+            `pmeans.kernels.nibbles`.
         tables: The words of each language, in row order.
         case: ``"lower"`` looks up the lower-cased word, ``"cased"`` the word as it stands,
             ``"cased-then-lower"`` tries both.
-        scale: What an int8 row is multiplied by, (n_words,) float32.
+        scale: What an int8 or int4 row is multiplied by, (n_words,) float32.
         subwords: How unknown words get a vector, if they do.
         source: Where the vectors come from.
         licence: Under which terms.
@@ -117,7 +118,7 @@ class WordSpace(MappedFields):
                 as `pmeans.languages` has it, and is put in order. Entries of two or three words,
                 with a space between them, are phrases: text is searched for them.
             matrix: (n_words, dim), the languages' rows one below the other; what is not float16
-                or int8 becomes float32.
+                or int8 becomes float32. With a ``scale``, uint8 is int4.
             rest: Further attributes of `WordSpace`.
         """
         tables: dict[str, WordTable] = {}
@@ -131,7 +132,8 @@ class WordSpace(MappedFields):
             tables[code] = index.word_table(list(listed), start, phrases=True)
             start += len(tables[code])
         vectors = np.ascontiguousarray(matrix)
-        if vectors.dtype not in (np.float16, np.int8):
+        four_bits = vectors.dtype == np.uint8 and rest.get("scale") is not None
+        if vectors.dtype not in (np.float16, np.int8) and not four_bits:
             vectors = vectors.astype(np.float32, copy=False)
         if vectors.ndim != 2 or start != len(vectors):
             raise InputError(f"{start} words for vectors {vectors.shape} in space {shown(name)}.")
@@ -145,12 +147,17 @@ class WordSpace(MappedFields):
 
     def __repr__(self) -> str:
         languages = ", ".join(f"{lang} {len(table):,}" for lang, table in self.tables.items())
-        return f"WordSpace({self.name!r}, {self.dim} d {self.matrix.dtype}, words: {languages})"
+        return f"WordSpace({self.name!r}, {self.dim} d {self.precision}, words: {languages})"
 
     @property
     def dim(self) -> int:
         """Number of columns of a word vector."""
-        return int(self.matrix.shape[1])
+        return nibbles.n_columns(self.matrix)
+
+    @property
+    def precision(self) -> Precision:
+        """How the word vectors are stored."""
+        return precision_of(self.matrix)
 
     @property
     def languages(self) -> tuple[str, ...]:

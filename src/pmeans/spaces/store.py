@@ -2,17 +2,19 @@
 
 A store is an ordinary safetensors file, readable by that library, with these tensors:
 
-- ``matrix`` (n_words, dim): F32, F16 or I8; starts at a multiple of 64 bytes.
-- ``scale`` (n_words,) F32: only for I8.
+- ``matrix`` (n_words, dim): F32, F16 or I8, or U8 with half the columns, which is int4
+  (`pmeans.kernels.nibbles`); starts at a multiple of 64 bytes. With int4, here or in ``ngrams``,
+  the file is of version 5.
+- ``scale`` (n_words,) F32: only for I8 and U8.
 - ``words.XX`` (n_bytes,) U8, ``offsets.XX`` (n + 1,) I64, ``slots.XX`` (n_slots, 2) U64: the words
   of language XX and the hash table over them (`pmeans.kernels.index`).
 - ``phrases.XX`` (n_slots, 2) U64, ``marks.XX`` (n,) U64: only where text is searched for phrases,
   which ``slots.XX`` then lacks. Such a file is of version 2, so that no program reads it that does
   not know phrases.
-- ``ngrams`` (n_buckets, dim) F32, F16 or I8: only for spaces with subwords. Where languages have
-  buckets of their own, the file is of version 3. Where words are folded first, the
+- ``ngrams`` (n_buckets, dim) F32, F16, I8 or U8: only for spaces with subwords. Where languages
+  have buckets of their own, the file is of version 3. Where words are folded first, the
   metadata has ``folded_ngrams = "true"``, and the file is of version 4.
-- ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8.
+- ``ngram_scale`` (n_buckets,) F32: only for ``ngrams`` in I8 or U8.
 
 ``__metadata__`` holds ``format = "pmeans-space"``, ``version``, the languages in row order and
 what else `WordSpace` knows. The same space always gives the same bytes.
@@ -23,17 +25,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 from pmeans.errors import FormatError
-from pmeans.kernels import LONGEST_NGRAM, first_not_finite, index
+from pmeans.kernels import LONGEST_NGRAM, first_not_finite, index, nibbles
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.tensors import decoded, map_tensors, write_tensors
+from pmeans.tensors import Precision, decoded, map_tensors, precision_of, write_tensors
 from pmeans.types import Array, Floats, PhraseTable, WordTable
 
-VERSIONS = (1, 2, 3, 4)
-"""The first, with phrases, with n-grams of single languages, and with folded n-grams."""
+VERSIONS = (1, 2, 3, 4, 5)
+"""The first, with phrases, with n-grams of single languages, with folded n-grams, with int4."""
 LARGEST_DIM = 1 << 20
 _ROWS = 65536
 CHECKED = 1 << 26
@@ -57,9 +60,11 @@ def save_space(space: WordSpace, path: str | Path) -> None:
     phrases = any(table.phrases is not None for table in space.tables.values())
     own = space.subwords.own if space.subwords else {}
     folded = space.subwords is not None and space.subwords.folded
+    matrices = [space.matrix, *([space.subwords.ngrams] if space.subwords else [])]
+    int4 = any(precision_of(matrix) == "int4" for matrix in matrices)
     metadata = {
         "format": "pmeans-space",
-        "version": str(4 if folded else 3 if own else 2 if phrases else 1),
+        "version": str(5 if int4 else 4 if folded else 3 if own else 2 if phrases else 1),
         "name": space.name,
         "languages": json.dumps(list(space.tables)),
         "case": space.case,
@@ -151,7 +156,8 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     languages = json.loads(metadata["languages"])
     _require(isinstance(languages, list) and bool(languages), "it names no language")
     _check_vectors(matrix, scale, "the matrix")
-    _require(matrix.shape[1] <= LARGEST_DIM, f"its vectors have {matrix.shape[1]} columns")
+    dim = nibbles.n_columns(matrix)
+    _require(dim <= LARGEST_DIM, f"its vectors have {dim} columns")
     _require(metadata["case"] in _CASES, f"unknown case {metadata['case']!r}")
     tables: dict[str, WordTable] = {}
     start = 0
@@ -174,7 +180,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
         minn, maxn = int(metadata["minn"]), int(metadata["maxn"])
         _require(0 <= minn <= maxn <= LONGEST_NGRAM, f"n-gram lengths of {minn} to {maxn}")
         _check_vectors(ngrams, ngram_scale, "the matrix of n-grams")
-        fits = len(ngrams) > 0 and ngrams.shape[1] == matrix.shape[1]
+        fits = len(ngrams) > 0 and nibbles.n_columns(ngrams) == dim
         _require(fits, f"the n-gram vectors misfit: {ngrams.shape}")
         own = json.loads(metadata.get("own_ngrams", "{}"))
         counts = own.values() if isinstance(own, dict) else [0]
@@ -207,8 +213,9 @@ def _check_slots(slots: Array) -> None:
 
 def _check_vectors(matrix: Array, scale: Array | None, what: str) -> None:
     _require(matrix.ndim == 2, f"{what} has not two dimensions")
-    _require(matrix.dtype.name in ("float32", "float16", "int8"), f"{what} has a strange type")
-    _require((scale is None) == (matrix.dtype != np.int8), f"{what}: int8 and a scale go together")
+    _require(precision_of(matrix) in get_args(Precision), f"{what} has a strange type")
+    coded = matrix.dtype.itemsize == 1
+    _require((scale is None) != coded, f"{what}: int8 or int4 and a scale go together")
     if scale is not None:
         fits = scale.shape == (len(matrix),) and scale.dtype == np.float32
         _require(fits, f"{what}: scale misfits")

@@ -24,7 +24,7 @@ from pmeans.kernels.folding import folded
 from pmeans.kernels.index import phrase_parts
 from pmeans.output import unit_rows
 from pmeans.spaces.space import Subwords, WordSpace, script
-from pmeans.tensors import quantised
+from pmeans.tensors import precision_of, quantised
 from pmeans.text import splitting
 from pmeans.training.bag_means import pass_over
 from pmeans.training.bags import BagReader
@@ -164,7 +164,7 @@ def with_own_ngrams(
     averages = ngram_averages(spelled, BUCKETS, shared.minn, shared.maxn, as_folded=shared.folded)
     ngrams = fitted_ngrams(averages, vectors[single], FittedSubwords.penalty, progress)
     codes, scale = quantised(
-        ngrams, None, shared.ngrams.dtype.name,  # type: ignore[arg-type]
+        ngrams, None, precision_of(shared.ngrams),
         lambda row: f"the vector of n-gram bucket {row} of {lang!r} in {space.name!r}",
     )  # fmt: skip
     return replace(

@@ -98,6 +98,7 @@ def test_weights_of_another_version_are_refused(kept, tmp_path):
         ({"vectors": BUCKETS[:3] * np.inf, "keys": KEYS}, "NaN or infinity"),
         ({"vectors": np.zeros((3, 3), dtype=np.int8), "keys": KEYS}, "'scale' is missing"),
         ({"vectors": np.zeros((3, 3), dtype=np.int64), "keys": KEYS}, "int64"),
+        ({"vectors": np.zeros((3, 2), dtype=np.uint8), "keys": KEYS}, r"expected \(any, 3\)"),
         ({"vectors": BUCKETS, "numbers": np.arange(3)}, r"expected \(5\)"),
         ({"vectors": BUCKETS, "numbers": np.arange(5) - 1}, "from 0 on"),
         ({"vectors": BUCKETS[:0], "numbers": np.arange(5)}, "need vectors"),

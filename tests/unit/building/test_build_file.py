@@ -231,6 +231,16 @@ def test_the_checksums_are_those_of_all_other_files(folder):
         assert hashlib.sha256((folder / "out" / name).read_bytes()).hexdigest() == digest
 
 
+def test_a_part_is_packed_into_four_bits(folder):
+    encoder = made(
+        folder, change=lambda t: t.replace('3\nprecision = "int8"', '3\nprecision = "int4"')
+    )
+    space = encoder.spaces["toy"]
+    assert (space.precision, space.matrix.shape) == ("int4", (6, 1))
+    assert "| toy | 1, inf | 2 | int4 | 3 | 3 |" in (folder / "out" / "MODEL.md").read_text()
+    assert encoder.encode("die Katze", lang="de").any()
+
+
 def test_the_card_has_what_was_written_and_what_was_built(folder):
     made(folder)
     card = (folder / "out" / "MODEL.md").read_text()
@@ -263,7 +273,8 @@ def test_two_parts_may_share_a_packed_space(folder):
     ("old", "new", "message"),
     [
         ("words = 3", "wordz = 3", "unknown key 'wordz'. Did you mean 'words'"),
-        ('precision = "int8"', 'precision = "int4"', "'int4' is not one of"),
+        ('precision = "int8"', 'precision = "int2"', "'int2' is not one of"),
+        ('2\nprecision = "int8"', '2\nprecision = "int4"', "precision: 'int4' is not one of"),
         ('"ridge"', '"svd"', "'svd' is not one of 'canonical', 'ridge'"),
         ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
         ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),

@@ -104,6 +104,15 @@ def test_new_words_are_stored_as_the_others_are(folder):
     np.testing.assert_allclose(grown.spaces["toy"].vector("maison", "fr"), [4, 6], atol=6 / 127 / 2)
 
 
+def test_new_words_of_a_space_in_four_bits_are_stored_so_too(folder):
+    old = toy(edit.quantise(space(), "int4"))
+    grown = french(folder).add_to(old, progress=quiet)
+    assert grown.spaces["toy"].precision == "int4"
+    # 6 / 7: a step of the row's scale.
+    np.testing.assert_allclose(grown.spaces["toy"].vector("maison", "fr"), [4, 6], atol=6 / 7 / 2)
+    np.testing.assert_array_equal(grown.encode(ENGLISH, lang="en"), old.encode(ENGLISH, lang="en"))
+
+
 def test_a_space_with_subwords_answers_for_unknown_words_of_the_new_language(folder):
     subwords = Subwords(np.ones((5, 2), dtype=np.float32), 3, 3)
     grown = french(folder).add_to(toy(space(subwords=subwords)), progress=quiet)

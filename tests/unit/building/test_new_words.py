@@ -10,6 +10,7 @@ from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
 from pmeans.building import new_language
 from pmeans.building.new_language import NewLanguage, SampledWarning
 from pmeans.errors import FormatError, LanguageError
+from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords
 from pmeans.spaces.store import open_space, save_space
 from pmeans.tensors import map_tensors, write_tensors
@@ -142,6 +143,15 @@ def test_a_language_in_a_new_script_has_ngrams_of_its_own(english, tmp_path):
     assert near > 0.9
     unknown = ["unknown words", "doggy"]
     assert (grown.encode(unknown, lang="en") == old.encode(unknown, lang="en")).all()
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_own_ngrams_are_stored_as_the_others(english, tmp_path, precision):
+    old = encoder(edit.quantise(english, precision))
+    grown = extended(old, "ru", dictionaries=dictionary(tmp_path, CYRILLIC))
+    before, after = (each.spaces["toy"].subwords for each in (old, grown))
+    assert after.ngrams.dtype == before.ngrams.dtype
+    assert len(after.scale) == len(before.scale) + 16_000
 
 
 def test_folded_ngrams_are_shared_with_cyrillic_and_not_with_greek(english, tmp_path):

@@ -212,6 +212,11 @@ def test_an_epoch_of_cvm_add_has_the_penalty_once(torch, pairs):
 def test_vectors_are_stored_as_precision_says(torch, pairs, text):
     space = CvmAdd("toy", pairs, dim=4, epochs=1, precision="int8").train(progress=quiet)
     assert (space.matrix.dtype, space.scale.dtype) == (np.int8, np.float32)
+    assert CvmAdd("toy", pairs, dim=4, epochs=1, precision="int4").train(progress=quiet).dim == 4
+    made = TrainSent2Vec(text, "toy", dim=4, epochs=1, precision="int4").train(progress=quiet)
+    assert made.space.precision == "int4"
+    assert made.arrays()["vectors"].dtype == np.uint8
+    assert made.encode(["a b"], lang="en").shape == (1, 4)
     made = TrainSent2Vec(text, "toy", dim=4, epochs=1, precision="float16").train(progress=quiet)
     assert made.space.matrix.dtype == made.arrays()["vectors"].dtype == np.float16
 
