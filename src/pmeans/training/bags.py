@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -110,7 +110,7 @@ class BagReader:
         return True
 
     def words(
-        self, listed: Mapping[str, Collection[str]], bonus: int, most: int
+        self, listed: Mapping[str, Collection[str]], bonus: int, most: int, fewest: int = 0
     ) -> dict[str, list[str]]:
         """Return the words of each language, the most frequent first.
 
@@ -118,6 +118,7 @@ class BagReader:
             listed: Words of each language that are in a dictionary.
             bonus: They rank as if they occurred so many times more.
             most: Words of a language, at most.
+            fewest: What a word must rank as at least.
         """
         kept: dict[str, list[str]] = {}
         for lang, side in self.sides.items():
@@ -127,7 +128,9 @@ class BagReader:
             occurs = np.bincount(tokens.ids, minlength=len(spelled))
             in_list = np.fromiter((w in listed.get(lang, ()) for w in spelled), bool, len(spelled))
             # Ties: words of the text in the order of their appearance, then those of dictionaries.
-            order = np.argsort(-(occurs + bonus * in_list), kind="stable")[:most]
+            rank = occurs + bonus * in_list
+            order = np.argsort(-rank, kind="stable")[:most]
+            order = order[rank[order] >= fewest]
             kept[lang] = [spelled[i] for i in order.tolist()]
         return kept
 
@@ -179,42 +182,40 @@ class Types:
 
     @classmethod
     def read(
-        cls, reader: BagReader, listed: Mapping[str, Collection[str]], bonus: int, most: int
+        cls,
+        reader: BagReader,
+        listed: Mapping[str, Collection[str]],
+        bonus: int,
+        most: int,
+        phrases: Mapping[str, Sequence[str]] | None = None,
     ) -> Types:
-        """Number the words of all texts.
+        """Number the words of all texts, those with a vector of their own first in each language.
 
         Args:
             reader: The sentences.
             listed: Words of each language that are in a dictionary.
             bonus: They rank as if they occurred so many times more.
             most: Words of a language with a vector of their own, at most.
+            phrases: Of each language; they have one, too, and text is searched for them.
         """
-        words: dict[str, list[str]] = {}
+        words = reader.words(listed, bonus, most, FEWEST)
         spelled: list[str] = []
         shares, own, ids, lengths, starts = [], [], [], [], {}
         n_own = n_sentences = 0
         for lang, side in reader.sides.items():
-            tokens = side.tokens(lang)
-            distinct = list(tokens.unknown_words)
-            known = dict.fromkeys(distinct)
-            extra = [word for word in listed.get(lang, ()) if word not in known]
-            every = distinct + extra
-            occurs = np.bincount(tokens.ids, minlength=len(every))
-            is_listed = np.fromiter((w in listed.get(lang, ()) for w in every), bool, len(every))
-            rank = occurs + bonus * is_listed
-            # Ties: words of the text in the order of their appearance, then those of dictionaries.
-            order = np.argsort(-rank, kind="stable")
-            order = order[rank[order] >= FEWEST][:most]
-            words[lang] = [every[i] for i in order.tolist()]
-            shares.append(occurs[order] / max(1, occurs.sum()))
-            numbers = np.full(len(every), -1, dtype=np.int64)
-            numbers[order] = n_own + np.arange(len(order))
+            words[lang] += (phrases or {}).get(lang, ())
+            n = len(words[lang])
+            table = index.word_table(words[lang], phrases=True)
+            tokens = _look_up(side.texts, lang, table, n)
+            occurs = np.bincount(tokens.ids, minlength=n)
+            shares.append(occurs[:n] / max(1, occurs.sum()))
             starts[lang] = n_sentences
             ids.append(tokens.ids + len(spelled))
-            spelled += every
-            own.append(numbers)
+            own.append(np.arange(n_own, n_own + n))
+            own.append(np.full(len(tokens.unknown_words), -1))
+            spelled += [*words[lang], *tokens.unknown_words]
             lengths.append(np.diff(tokens.offsets))
-            n_own += len(order)
+            n_own += n
             n_sentences += len(side.texts)
         return cls(
             words, np.concatenate(shares), spelled, np.concatenate(own),

@@ -24,7 +24,7 @@ with p the share of the word in the text, so that rare words count for more in a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -32,11 +32,12 @@ import numpy as np
 
 from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.kernels import LONGEST_NGRAM
+from pmeans.kernels.index import LONGEST_PHRASE
 from pmeans.output import unit_rows
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
-from pmeans.training.bag_means import averaging
 from pmeans.training.bags import BagReader, Types
+from pmeans.training.composed_words import ComposedWords
 from pmeans.training.corpus import Pair, PairFile
 from pmeans.training.distil import COMMON, LISTED
 from pmeans.training.lessons import (
@@ -48,6 +49,7 @@ from pmeans.training.lessons import (
     written,
 )
 from pmeans.training.ngrams import folded_buckets
+from pmeans.training.phrases import useful_phrases
 from pmeans.training.repair import Affine, pca
 from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.students import Lessons, Schedule
@@ -60,9 +62,6 @@ COMPARED = 4000
 """Held-out pairs of a file, at most, among which translations are sought."""
 FITTED = 100_000
 """Sentences, at most, whose vectors tell the directions of largest variance."""
-SAMPLED = 10_000
-"""Pairs of a language, at most, that tell the axes of the space."""
-_CHUNK = 50_000  # words whose n-grams are hashed at a time
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,8 @@ class Taught(Trainer):
         dictionaries: What the words of other languages start from.
         pivot: The teacher's language, and the first one of every file of pairs.
         words: The most frequent words of each language have a vector of their own.
+        phrases: So many entries of two or three words of each language have one as well; see
+            `pmeans.training.phrases`. They cost an epoch more.
         buckets: Rows that the n-grams of all languages share.
         minn: Length of the shortest n-gram, in characters.
         maxn: Length of the longest.
@@ -98,6 +99,7 @@ class Taught(Trainer):
     dictionaries: tuple[DictionaryFile, ...] = ()
     pivot: str = "en"
     words: int = 60_000
+    phrases: int = 0
     buckets: int = 100_000
     minn: int = 3
     maxn: int = 6
@@ -115,7 +117,8 @@ class Taught(Trainer):
     def __post_init__(self) -> None:
         check_seed(self.seed)
         check_numbers(
-            self, {"words": 1, "buckets": 1, "minn": 1, "dim": 1, "epochs": 1, "batch": 2}
+            self,
+            {"words": 1, "phrases": 0, "buckets": 1, "minn": 1, "dim": 1, "epochs": 1, "batch": 2},
         )
         if not self.minn <= self.maxn <= LONGEST_NGRAM:
             raise ConfigError(
@@ -155,7 +158,7 @@ class Taught(Trainer):
         """
         for lang in (self.pivot, *(file.second for file in self.pairs)):
             check_language(lang)
-        lexica = read_lexica(self.dictionaries)
+        lexica = read_lexica(self.dictionaries, LONGEST_PHRASE if self.phrases else 1)
         entries = listed_entries(lexica, self.pivot)
         listed = {lang: {e: None for e in each if " " not in e} for lang, each in entries.items()}
         reader = BagReader(self.pivot)
@@ -166,32 +169,31 @@ class Taught(Trainer):
         spoken, heard = self.teacher.vectors(list(sentences), self.pivot, within(progress, 0, 4))
         axes = self._axes(spoken[:n][heard[:n]])
         targets = unit_rows(axes(spoken)).astype(np.float16)
-        vocabulary = Types.read(reader, listed, LISTED, self.words)
-        first = self._first(vocabulary, lexica, axes, within(progress, 1, 4))
-        progress(0.25, "hashing n-grams")
-        ngrams, borders = folded_buckets(vocabulary.spelled, self.buckets, self.minn, self.maxn)
-        pairs, langs = vocabulary.pairs(reader, heard)
-        lessons = Lessons(
-            vocabulary.ids, vocabulary.offsets, pairs, langs, targets[:n], vocabulary.own,
-            ngrams, borders,
-        )  # fmt: skip
-        if len(lessons.usable()) < 2:
-            raise InputError(f"taught {self.name!r}: no two pairs have words on both sides.")
+        targets[~heard] = 0  # nothing is left of them when words have been fitted
         how = Schedule(**{each.name: getattr(self, each.name) for each in fields(Schedule)})
-        own, rows = students.fit(
-            first, self.buckets, lessons, how, within(progress, 1, 2), checkpoint
-        )
-        axes_of_means = principal_axes(own, rows, lessons)
-        own, rows = own @ axes_of_means, rows @ axes_of_means
-        space = self._space(vocabulary, lessons, own, rows)
-        targets = targets @ axes_of_means
+
+        def fitted(vocabulary: Types, how: Schedule, path: Path | None) -> ComposedWords:
+            first = self._first(vocabulary, lexica, axes, within(progress, 1, 4))
+            lessons = self._lessons(vocabulary, reader, targets[:n], heard)
+            rest = within(progress, 1, 2)
+            own, rows = students.fit(first, self.buckets, lessons, how, rest, path)
+            return ComposedWords(own, rows, lessons)
+
+        vocabulary = Types.read(reader, listed, LISTED, self.words)
+        if self.phrases:
+            by_words = fitted(vocabulary, replace(how, epochs=1), None)
+            phrases = self._phrases(by_words, reader, entries, vocabulary.starts)
+            vocabulary = Types.read(reader, listed, LISTED, self.words, phrases)
+        words = fitted(vocabulary, how, checkpoint)
+        turn = words.axes()
+        space, targets = self._space(vocabulary, words.turned(turn)), targets @ turn
         reports = []
         for file, tested in zip(self.pairs, held_out, strict=True):
             known = [pair for pair in tested if heard[sentences[pair.first]]]
             goals = targets[[sentences[pair.first] for pair in known]]
             reports.append(held_out_report(space, file, known, goals))
         progress(1.0, f"held out: {'; '.join(reports)}")
-        source = f"taught by {self.teacher.name} on {len(pairs):,} pairs; held out: "
+        source = f"taught by {self.teacher.name} on {len(words.lessons.pairs):,} pairs; held out: "
         return replace(space, source=source + "; ".join(reports))
 
     def _read(
@@ -249,55 +251,46 @@ class Taught(Trainer):
         shares = (COMMON / (COMMON + vocabulary.shares)).astype(np.float32)
         return unit_rows(first) * shares[:, None]
 
-    def _space(self, vocabulary: Types, lessons: Lessons, own: Floats, rows: Floats) -> WordSpace:
-        bearers = np.flatnonzero(lessons.own >= 0)
-        vectors = np.empty_like(own)
-        for low in range(0, len(bearers), _CHUNK):
-            some = bearers[low : low + _CHUNK]
-            vectors[lessons.own[some]] = composed(some, own, rows, lessons)
+    def _lessons(
+        self, vocabulary: Types, reader: BagReader, targets: Array, heard: Array
+    ) -> Lessons:
+        # A phrase has no n-grams: text is searched for it whole.
+        spelled = ["" if " " in word else word for word in vocabulary.spelled]
+        ngrams, borders = folded_buckets(spelled, self.buckets, self.minn, self.maxn)
+        pairs, langs = vocabulary.pairs(reader, heard)
+        lessons = Lessons(
+            vocabulary.ids, vocabulary.offsets, pairs, langs, targets, vocabulary.own,
+            ngrams, borders,
+        )  # fmt: skip
+        if len(lessons.usable()) < 2:
+            raise InputError(f"taught {self.name!r}: no two pairs have words on both sides.")
+        return lessons
+
+    def _phrases(
+        self,
+        words: ComposedWords,
+        reader: BagReader,
+        entries: Mapping[str, Collection[str]],
+        starts: Mapping[str, int],
+    ) -> dict[str, list[str]]:
+        """Return the phrases of each language that words alone say least of."""
+        targets = words.lessons.targets
+        found = {}
+        for lang, side in reader.sides.items():
+            listed = [entry for entry in entries.get(lang, ()) if " " in entry]
+            numbers, goals = np.arange(len(side.texts)), np.array(side.targets)
+
+            def left(some: Ints, start: int = starts[lang], goals: Ints = goals) -> Floats:
+                return words.left_over(start + some, targets[goals[some]])
+
+            found[lang] = useful_phrases(side, lang, listed, LISTED, self.phrases, numbers, left)
+        return found
+
+    def _space(self, vocabulary: Types, words: ComposedWords) -> WordSpace:
         paths = [file.path for file in self.pairs] + [file.path for file in self.dictionaries]
         material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
         licence = self.licence or f"terms of its material: {material}"
-        subwords = Subwords(rows, self.minn, self.maxn, folded=True)
+        subwords = Subwords(words.rows, self.minn, self.maxn, folded=True)
         return WordSpace.from_words(
-            self.name, vocabulary.words, vectors, licence=licence, subwords=subwords
+            self.name, vocabulary.words, words.with_ngrams(), licence=licence, subwords=subwords
         )
-
-
-def composed(words: Ints, own: Floats, rows: Floats, lessons: Lessons) -> Floats:
-    """Return the vectors of words by their numbers, own ones with those of n-grams, (n, dim)."""
-    from scipy.sparse import csr_array
-
-    begins, counts = lessons.borders[words], np.diff(lessons.borders)[words]
-    borders = np.concatenate([[0], np.cumsum(counts)])
-    places = np.arange(borders[-1]) + np.repeat(begins - borders[:-1], counts)
-    scales = np.repeat(1 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
-    shape = (len(words), len(rows))
-    vectors = csr_array((scales, lessons.ngrams[places], borders), shape=shape) @ rows
-    has_own = lessons.own[words] >= 0
-    vectors[has_own] += own[lessons.own[words[has_own]]]
-    return vectors
-
-
-def principal_axes(own: Floats, rows: Floats, lessons: Lessons) -> Floats:
-    """Return the axes along which sentences vary, the largest variance first, (dim, dim).
-
-    The sentences are some of every language, about the language's own mean, each 1 long.
-    """
-    squares = np.zeros((own.shape[1], own.shape[1]))
-    for lang in np.unique(lessons.langs).tolist():
-        pairs = lessons.pairs[lessons.langs == lang]
-        pairs = pairs[:: -(-len(pairs) // SAMPLED)]
-        for side in pairs.T:
-            lengths = np.diff(lessons.offsets)[side]
-            owner = np.repeat(np.arange(len(side)), lengths)
-            shift = lessons.offsets[side] - (np.cumsum(lengths) - lengths)
-            ids = lessons.ids[np.arange(len(owner)) + shift[owner]].astype(np.int64)
-            words, averages = averaging(ids, owner, len(side))
-            means = averages @ composed(words, own, rows, lessons)
-            about = unit_rows(means - means.mean(axis=0)).astype(np.float64)
-            squares += about.T @ about / len(side)
-    axes = np.linalg.eigh(squares)[1][:, ::-1]
-    # An axis has two directions: take the one whose largest number is positive.
-    largest = np.abs(axes).argmax(axis=0)
-    return (axes * np.sign(axes[largest, np.arange(len(axes))])).astype(np.float32)

@@ -87,6 +87,28 @@ def test_a_word_without_its_accents_is_known(trainer, tmp_path):
     np.testing.assert_array_equal(known, alias)
 
 
+def test_phrases_that_mean_something_else_have_a_vector(trainer, tmp_path):
+    """The first two words of the toy, side by side, mean what the third does."""
+    one, two, three = spelled("de")[:3]
+    pairs = [
+        f"{spelled('en')[2]} {spelled('en')[i]}\t{one} {two} {spelled('de')[i]}\n"
+        for i in range(5, 38)
+    ]
+    texts = [line.split("\t")[0] for line in pairs]
+    with (tmp_path / "de.tsv").open("a") as file:
+        file.writelines(pairs * 2)
+    said = np.load(tmp_path / "said.npy")
+    extra = [MEANINGS[2] + MEANINGS[i] for i in range(5, 38)]
+    np.save(tmp_path / "said.npy", np.concatenate([said, extra]).astype(np.float32))
+    with (tmp_path / "said.words.txt").open("a") as file:
+        file.writelines(text + "\n" for text in texts)
+    space = train(replace(trainer, phrases=5))
+    phrase, meaning = space.vector(f"{one} {two}", "de"), space.vector(three, "de")
+    assert phrase is not None
+    assert np.dot(*unit_rows(np.stack([phrase, meaning]))) > 0.7
+    assert space.joined([one, two, three], "de") == [f"{one} {two}", three]
+
+
 def test_words_start_from_the_teacher_and_from_dictionaries(trainer, tmp_path):
     words = zip(spelled("en"), spelled("de"), strict=True)
     (tmp_path / "words.tsv").write_text("".join("\t".join(each) + "\n" for each in words))
