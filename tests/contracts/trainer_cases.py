@@ -187,6 +187,23 @@ CASES = {
         """,
         material="pairs.tsv",
     ),
+    "taught": Case(
+        """
+        teacher = { path = "said.npy" }
+        dictionaries = [{ path = "lexicon.tsv", lang = "de" }]
+        dim = 3
+        phrases = 5
+        buckets = 200
+        epochs = 3
+        batch = 64
+        [[pairs]]
+        path = "pairs.tsv"
+        first = "en"
+        second = "de"
+        """,
+        material="pairs.tsv",
+        heavy=True,
+    ),
     "compounds": Case(
         """
         space = "de.safetensors"

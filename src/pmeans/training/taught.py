@@ -172,19 +172,21 @@ class Taught(Trainer):
         targets[~heard] = 0  # nothing is left of them when words have been fitted
         how = Schedule(**{each.name: getattr(self, each.name) for each in fields(Schedule)})
 
-        def fitted(vocabulary: Types, how: Schedule, path: Path | None) -> ComposedWords:
-            first = self._first(vocabulary, lexica, axes, within(progress, 1, 4))
+        def fitted(
+            vocabulary: Types, how: Schedule, progress: Progress, path: Path | None
+        ) -> ComposedWords:
+            first = self._first(vocabulary, lexica, axes, within(progress, 0, 4))
             lessons = self._lessons(vocabulary, reader, targets[:n], heard)
-            rest = within(progress, 1, 2)
-            own, rows = students.fit(first, self.buckets, lessons, how, rest, path)
+            steps = within(progress, 1, 2)
+            own, rows = students.fit(first, self.buckets, lessons, how, steps, path)
             return ComposedWords(own, rows, lessons)
 
         vocabulary = Types.read(reader, listed, LISTED, self.words)
         if self.phrases:
-            by_words = fitted(vocabulary, replace(how, epochs=1), None)
+            by_words = fitted(vocabulary, replace(how, epochs=1), within(progress, 1, 4), None)
             phrases = self._phrases(by_words, reader, entries, vocabulary.starts)
             vocabulary = Types.read(reader, listed, LISTED, self.words, phrases)
-        words = fitted(vocabulary, how, checkpoint)
+        words = fitted(vocabulary, how, within(progress, 1, 2), checkpoint)
         turn = words.axes()
         space, targets = self._space(vocabulary, words.turned(turn)), targets @ turn
         reports = []
