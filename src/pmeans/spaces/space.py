@@ -50,8 +50,7 @@ class Subwords(MappedFields):
         scale: What an int8 or int4 row is multiplied by, (n_buckets,) float32.
         own: Languages that have buckets of their own, and how many. Theirs are the last ones, in
             this order; all others share the first.
-        folded: Whether the n-grams are those of folded words and of skeletons. All languages share
-            them.
+        folded: Whether the n-grams are those of folded words and of skeletons.
     """
 
     ngrams: Array

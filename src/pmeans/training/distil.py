@@ -41,19 +41,21 @@ from pmeans.spaces.space import WordSpace
 from pmeans.training.bag_means import pass_over
 from pmeans.training.bags import BagReader, Bags, Side, Vocabulary
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.corpus import Pair, PairFile
+from pmeans.training.corpus import PairFile
 from pmeans.training.lessons import (
     DictionaryFile,
     Lexica,
+    add_pairs,
+    check_material,
     first_vectors,
+    largest_axes,
     listed_entries,
     read_lexica,
-    swapped,
     text_sentences,
     written,
 )
 from pmeans.training.phrases import left_over, useful_phrases
-from pmeans.training.repair import Affine, pca
+from pmeans.training.repair import Affine
 from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Checkpoint, Trainer, within
@@ -64,10 +66,6 @@ COMMON = 1e-3
 """The a of a / (a + p): a word of this share of the text counts half."""
 LISTED = 3
 """A word in a dictionary ranks as if the text had it so many times more."""
-COMPARED = 4000
-"""Held-out pairs of a file, at most, among which translations are sought."""
-FITTED = 100_000
-"""Sentences, at most, whose vectors tell the directions of largest variance."""
 
 
 @dataclass(frozen=True)
@@ -115,25 +113,13 @@ class Distil(Trainer):
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
-        if not self.pairs:
-            raise ConfigError(f"distil {self.name!r}: pairs names no file.")
-        if any(file.first != self.pivot for file in self.pairs):
-            raise ConfigError(
-                f"distil {self.name!r}: the teacher's language is {self.pivot!r}, which must be "
-                "the first one of every file of pairs."
-            )
+        what = f"distil {self.name!r}"
+        check_material(what, self.pairs, self.dictionaries, self.pivot)
         for text in self.texts:
             if text.lang != self.pivot:
                 raise ConfigError(
                     f"{text.path} is text in {text.lang!r}, and the teacher's language is "
                     f"{self.pivot!r}. Of other languages only pairs can be learned from."
-                )
-        langs = {file.second for file in self.pairs}
-        for lexicon in self.dictionaries:
-            if lexicon.lang not in langs:
-                raise ConfigError(
-                    f"{lexicon.path} is a dictionary of {lexicon.lang!r}, of which there are no "
-                    f"pairs; there are pairs of {', '.join(sorted(langs))}."
                 )
         for key in ("words", "dim", "epochs"):
             if getattr(self, key) < 1:
@@ -168,7 +154,10 @@ class Distil(Trainer):
         entries = listed_entries(lexica, self.pivot)
         listed = {lang: {e: None for e in each if " " not in e} for lang, each in entries.items()}
         reader = BagReader(self.pivot)
-        held_out = [self._read(file, reader, listed[self.pivot], progress) for file in self.pairs]
+        held_out = []
+        for file in self.pairs:
+            progress(0.0, f"reading {Path(file.path).name}")
+            held_out.append(add_pairs(file, reader, listed[self.pivot], self.seed))
         for text in self.texts:
             progress(0.0, f"reading {Path(text.path).name}")
             if not sum(map(reader.add, text_sentences(text))):
@@ -179,7 +168,7 @@ class Distil(Trainer):
         for pair in chain.from_iterable(held_out):
             sentences.setdefault(pair.first, len(sentences))
         spoken, heard = self.teacher.vectors(list(sentences), self.pivot, within(progress, 0, 4))
-        axes = self._axes(spoken[:n][heard[:n]])
+        axes = largest_axes(spoken[:n][heard[:n]], self.dim, self.teacher.name, self.pivot)
         targets = unit_rows(axes(spoken)).astype(np.float16)
         parts = within(progress, 1, 4)
         if self.phrases:
@@ -257,37 +246,6 @@ class Distil(Trainer):
         material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
         licence = self.licence or f"terms of its material: {material}"
         return WordSpace.from_words(self.name, kept, vectors[started], licence=licence)
-
-    def _read(
-        self, file: PairFile, reader: BagReader, known: Collection[str], progress: Progress
-    ) -> list[Pair]:
-        """Read the pairs to train on; return some of those that are held out."""
-        progress(0.0, f"reading {Path(file.path).name}")
-        parts = file.read(self.seed)
-        train, dev = parts["train"], parts["dev"]
-        if known and swapped(train, self.pivot, known):
-            raise InputError(
-                f"{file.path}: the second sentences have more words of {self.pivot!r} than the "
-                "first ones. The teacher's language must be the first column."
-            )
-        if not sum([reader.add(pair.first, file.second, pair.second) for pair in train]):
-            raise InputError(f"{file.path}: no pair has words on both sides.")
-        return dev[:: -(-len(dev) // COMPARED) or 1]
-
-    def _axes(self, spoken: Array) -> Affine:
-        """Return the map of the teacher's vectors, (n, width), to their largest directions."""
-        n, width = spoken.shape
-        if self.dim > width:
-            raise InputError(
-                f"the teacher {self.teacher.name} has vectors of {width} columns, and dim = "
-                f"{self.dim} are asked for."
-            )
-        if n <= self.dim:
-            raise InputError(
-                f"the teacher {self.teacher.name} has vectors of {n:,} of the sentences "
-                f"({self.pivot}), and dim = {self.dim} need more. Are the pairs in its language?"
-            )
-        return pca(spoken[:: -(-n // FITTED)], self.dim)
 
     def _fit(
         self, vectors: Floats, bags: Bags, targets: Array, progress: Progress, path: Path | None

@@ -9,18 +9,24 @@ from itertools import groupby
 
 import numpy as np
 
+from pmeans.errors import ConfigError, InputError
 from pmeans.output import unit_rows
 from pmeans.training.bag_means import averaging
-from pmeans.training.bags import Bags, Vocabulary
+from pmeans.training.bags import BagReader, Bags, Vocabulary
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.corpus import Pair, text_lines, words
+from pmeans.training.corpus import Pair, PairFile, text_lines, words
 from pmeans.training.lexicon import read_dictionary
+from pmeans.training.repair import Affine, pca
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Floats, Ints
 
 Lexica = Mapping[str, Mapping[str, Sequence[str]]]
 """By language and word: the word's translations, each of one word or several."""
 
+COMPARED = 4000
+"""Held-out pairs of a file, at most, among which translations are sought."""
+FITTED = 100_000
+"""Sentences, at most, whose vectors tell the directions of largest variance."""
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+")
 _APART = re.compile(r" (?=n't\b|['-]\w)|(?<=\w') ")
 _LOOKED_AT = 1000
@@ -76,6 +82,62 @@ def swapped(pairs: Sequence[Pair], pivot: str, known: Collection[str]) -> bool:
         for texts in ((pair.first for pair in some), (pair.second for pair in some))
     )
     return second > first
+
+
+def check_material(
+    what: str, pairs: Sequence[PairFile], dictionaries: Sequence[DictionaryFile], pivot: str
+) -> None:
+    """Refuse files that a teacher of the pivot cannot teach with; `what` is taught."""
+    if not pairs:
+        raise ConfigError(f"{what}: pairs names no file.")
+    if any(file.first != pivot for file in pairs):
+        raise ConfigError(
+            f"{what}: the teacher's language is {pivot!r}, which must be "
+            "the first one of every file of pairs."
+        )
+    langs = {file.second for file in pairs}
+    for lexicon in dictionaries:
+        if lexicon.lang not in langs:
+            raise ConfigError(
+                f"{lexicon.path} is a dictionary of {lexicon.lang!r}, of which there are no "
+                f"pairs; there are pairs of {', '.join(sorted(langs))}."
+            )
+
+
+def add_pairs(file: PairFile, reader: BagReader, known: Collection[str], seed: int) -> list[Pair]:
+    """Read the pairs of a file to train on; return some of those that are held out.
+
+    Args:
+        file: The pivot comes first.
+        reader: Takes the pairs.
+        known: Words of the pivot, by which sides that are swapped are noticed.
+        seed: Draws within the file's limit.
+    """
+    parts = file.read(seed)
+    train, dev = parts["train"], parts["dev"]
+    if known and swapped(train, reader.pivot, known):
+        raise InputError(
+            f"{file.path}: the second sentences have more words of {reader.pivot!r} than the "
+            "first ones. The teacher's language must be the first column."
+        )
+    if not sum([reader.add(pair.first, file.second, pair.second) for pair in train]):
+        raise InputError(f"{file.path}: no pair has words on both sides.")
+    return dev[:: -(-len(dev) // COMPARED) or 1]
+
+
+def largest_axes(spoken: Array, dim: int, teacher: str, pivot: str) -> Affine:
+    """Return the map of a teacher's vectors, (n, width), to their largest directions."""
+    n, width = spoken.shape
+    if dim > width:
+        raise InputError(
+            f"the teacher {teacher} has vectors of {width} columns, and dim = {dim} are asked for."
+        )
+    if n <= dim:
+        raise InputError(
+            f"the teacher {teacher} has vectors of {n:,} of the sentences "
+            f"({pivot}), and dim = {dim} need more. Are the pairs in its language?"
+        )
+    return pca(spoken[:: -(-n // FITTED)], dim)
 
 
 def text_sentences(text: LanguageText) -> Iterator[str]:

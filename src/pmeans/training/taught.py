@@ -38,30 +38,27 @@ from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
 from pmeans.training.bags import BagReader, Types
 from pmeans.training.composed_words import ComposedWords
-from pmeans.training.corpus import Pair, PairFile
+from pmeans.training.corpus import PairFile
 from pmeans.training.distil import COMMON, LISTED
 from pmeans.training.lessons import (
     DictionaryFile,
     Lexica,
+    add_pairs,
+    check_material,
+    largest_axes,
     listed_entries,
     read_lexica,
-    swapped,
     written,
 )
 from pmeans.training.ngrams import folded_buckets
 from pmeans.training.phrases import useful_phrases
-from pmeans.training.repair import Affine, pca
+from pmeans.training.repair import Affine
 from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.students import Lessons, Schedule
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Trainer, check_numbers, within
 from pmeans.training.word2vec import check_language
 from pmeans.types import Array, Floats, Ints, Progress
-
-COMPARED = 4000
-"""Held-out pairs of a file, at most, among which translations are sought."""
-FITTED = 100_000
-"""Sentences, at most, whose vectors tell the directions of largest variance."""
 
 
 @dataclass(frozen=True)
@@ -130,20 +127,8 @@ class Taught(Trainer):
         for key in ("contrast", "across"):
             if not 0 <= getattr(self, key) <= 100:
                 raise ConfigError(f"{key} must lie between 0 and 100, not {getattr(self, key)}.")
-        if not self.pairs:
-            raise ConfigError(f"taught {self.name!r}: pairs names no file.")
-        if any(file.first != self.pivot for file in self.pairs):
-            raise ConfigError(
-                f"taught {self.name!r}: the teacher's language is {self.pivot!r}, which must be "
-                "the first one of every file of pairs."
-            )
-        langs = {file.second for file in self.pairs}
-        for lexicon in self.dictionaries:
-            if lexicon.lang not in langs:
-                raise ConfigError(
-                    f"{lexicon.path} is a dictionary of {lexicon.lang!r}, of which there are no "
-                    f"pairs; there are pairs of {', '.join(sorted(langs))}."
-                )
+        what = f"taught {self.name!r}"
+        check_material(what, self.pairs, self.dictionaries, self.pivot)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Ask the teacher, and fit words and n-grams.
@@ -162,12 +147,15 @@ class Taught(Trainer):
         entries = listed_entries(lexica, self.pivot)
         listed = {lang: {e: None for e in each if " " not in e} for lang, each in entries.items()}
         reader = BagReader(self.pivot)
-        held_out = [self._read(file, reader, listed[self.pivot], progress) for file in self.pairs]
+        held_out = []
+        for file in self.pairs:
+            progress(0.0, f"reading {Path(file.path).name}")
+            held_out.append(add_pairs(file, reader, listed[self.pivot], self.seed))
         n, sentences = len(reader.sentences), dict(reader.sentences)
         for pair in (pair for pairs in held_out for pair in pairs):
             sentences.setdefault(pair.first, len(sentences))
         spoken, heard = self.teacher.vectors(list(sentences), self.pivot, within(progress, 0, 4))
-        axes = self._axes(spoken[:n][heard[:n]])
+        axes = largest_axes(spoken[:n][heard[:n]], self.dim, self.teacher.name, self.pivot)
         targets = unit_rows(axes(spoken)).astype(np.float16)
         targets[~heard] = 0  # nothing is left of them when words have been fitted
         how = Schedule(**{each.name: getattr(self, each.name) for each in fields(Schedule)})
@@ -197,37 +185,6 @@ class Taught(Trainer):
         progress(1.0, f"held out: {'; '.join(reports)}")
         source = f"taught by {self.teacher.name} on {len(words.lessons.pairs):,} pairs; held out: "
         return replace(space, source=source + "; ".join(reports))
-
-    def _read(
-        self, file: PairFile, reader: BagReader, known: Collection[str], progress: Progress
-    ) -> list[Pair]:
-        """Read the pairs to train on; return some of those that are held out."""
-        progress(0.0, f"reading {Path(file.path).name}")
-        parts = file.read(self.seed)
-        train, dev = parts["train"], parts["dev"]
-        if known and swapped(train, self.pivot, known):
-            raise InputError(
-                f"{file.path}: the second sentences have more words of {self.pivot!r} than the "
-                "first ones. The teacher's language must be the first column."
-            )
-        if not sum([reader.add(pair.first, file.second, pair.second) for pair in train]):
-            raise InputError(f"{file.path}: no pair has words on both sides.")
-        return dev[:: -(-len(dev) // COMPARED) or 1]
-
-    def _axes(self, spoken: Array) -> Affine:
-        """Return the map of the teacher's vectors, (n, width), to their largest directions."""
-        n, width = spoken.shape
-        if self.dim > width:
-            raise InputError(
-                f"the teacher {self.teacher.name} has vectors of {width} columns, and dim = "
-                f"{self.dim} are asked for."
-            )
-        if n <= self.dim:
-            raise InputError(
-                f"the teacher {self.teacher.name} has vectors of {n:,} of the sentences "
-                f"({self.pivot}), and dim = {self.dim} need more. Are the pairs in its language?"
-            )
-        return pca(spoken[:: -(-n // FITTED)], self.dim)
 
     def _first(self, vocabulary: Types, lexica: Lexica, axes: Affine, progress: Progress) -> Floats:
         """Return the vectors that words start from, (n_own, dim)."""
