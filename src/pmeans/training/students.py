@@ -4,12 +4,18 @@ The vector of a word is its own, if it has one, plus the sum of the vectors of i
 root of their number. A sentence's is the mean of its words'. With e and f the directions of a
 sentence and of its translation, and t the teacher's of the sentence, the loss of a pair is
 
-    2 - cos(e, t) - cos(f, t) + contrast * (N(e, t) + N(f, t)) + across * (N(e, f) + N(f, e)),
+    2 - cos(e, t) - cos(f, t) + contrast * (N(e, t) + N(f, t)) + across * (N(e, f) + N(f, e))
+                              + relations * (R(e, t) + R(f, t)),
 
-where N(a, b) = - log softmax(cos(a, b') / 0.05 over the b' of the batch) at the own b. So students
-learn from the teacher and from each other. Pairs of the same sentence are no wrong answers and are
-left out of a softmax. Own vectors are dropped from some words of a step, so that n-grams learn to
-stand alone, and some words from sentences, so that they do not rely on each other.
+where N(a, b) = - log softmax(cos(a, b') / 0.05 over the b' of a group) at the own b, and R(a, t) is
+the cross-entropy between softmax(cos(a, a') / 0.05) and softmax(cos(t, t') / 0.05) over the other
+sentences of the group. So students learn from the teacher and from each other, and are as near to
+other students as the teacher's vectors are. Pairs of the same sentence are not wrong answers and
+are left out of a softmax. Own vectors are dropped from some words of a step, so that n-grams learn
+to stand alone, and some words from sentences, so that they do not rely on each other.
+
+A group has sentences that the teacher finds alike, since telling these apart teaches more: a pool
+of several batches is halved again and again, by which of two drawn sentences is nearer.
 
 Steps are Adam's, of the rows that a batch has, with one second moment for a row. All random numbers
 are NumPy's: another device rounds otherwise and draws the same. torch sums in a fixed order, so the
@@ -20,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +48,11 @@ SHORT = 0.1
 """A mean of this length has 0.7 of its direction: words that start at 0 have no direction yet, and
 without this their first gradient would be so large that Adam never moves them again."""
 COMPARED = 1024
-"""Sentences of a step that are compared with each other."""
+"""Sentences of a group, which are compared with each other."""
+POOL = 8
+"""Batches whose sentences are grouped together."""
+_NEVER = -1e4  # a score whose exponential is 0
+_MOVED = 1024  # rows that stay in the cache while they are moved
 _FIRST, _SECOND, _TINY = 0.9, 0.999, 1e-8
 _REPORTED = 20  # steps between two reports
 
@@ -86,6 +97,7 @@ class Schedule:
     rate: float
     contrast: float
     across: float
+    relations: float
     dropout: float
     own_dropout: float
     seed: int
@@ -149,6 +161,25 @@ def epoch_order(langs: Ints, rng: np.random.Generator) -> Ints:
     return rng.permutation(np.concatenate(drawn))
 
 
+def alike(goals: Floats, size: int, rng: np.random.Generator) -> list[Ints]:
+    """Return the numbers of sentences in groups that point to similar places.
+
+    Args:
+        goals: The teacher's vectors, (n, dim).
+        size: Groups are halved until they would be smaller, so that all are about as large.
+        rng: Draws the sentences that halve them.
+    """
+    groups = [np.arange(len(goals))]
+    while len(goals) >= 2 * size * len(groups):
+        halves = []
+        for group in groups:
+            first, second = goals[rng.choice(group, 2, replace=False)]
+            nearer = np.argsort(goals[group] @ (second - first), kind="stable")
+            halves += np.array_split(group[nearer], 2)
+        groups = halves
+    return groups
+
+
 class _Rows:
     """A table of vectors, and Adam's moments of them."""
 
@@ -168,12 +199,22 @@ class _Rows:
 
     def move(self, rows: Tensor, gradient: Tensor, rate: float, step: int) -> None:
         """Take one step of distinct rows, (n,), down their gradient, (n, dim)."""
-        squares = gradient.square().mean(dim=1, keepdim=True)
-        second = self.second[rows].mul_(_SECOND).add_(squares, alpha=1 - _SECOND)
-        first = self.first[rows].mul_(_FIRST).add_(gradient, alpha=1 - _FIRST)
-        self.second[rows], self.first[rows] = second, first
-        size = (second / (1 - _SECOND**step)).sqrt_().add_(_TINY)
-        self.values.index_add_(0, rows, first.div_(size), alpha=-rate / (1 - _FIRST**step))
+        at_once = _MOVED if self.values.device.type == "cpu" else max(1, len(rows))
+        for some, slope in zip(rows.split(at_once), gradient.split(at_once), strict=True):
+            squares = slope.square().mean(dim=1, keepdim=True)
+            second = self.second[some].mul_(_SECOND).add_(squares, alpha=1 - _SECOND)
+            first = self.first[some].mul_(_FIRST).add_(slope, alpha=1 - _FIRST)
+            self.second[some], self.first[some] = second, first
+            size = (second / (1 - _SECOND**step)).sqrt_().add_(_TINY)
+            self.values.index_add_(0, some, first.div_(size), alpha=-rate / (1 - _FIRST**step))
+
+
+def _cosines(first: Tensor, second: Tensor, wrong: Tensor) -> Tensor:
+    """Return cosines of all with all over the temperature; where an answer is wrong, next to none.
+
+    Minus infinity would be NaN in products with a probability of 0.
+    """
+    return (first @ second.T).float().div(TEMPERATURE).masked_fill(wrong, _NEVER)
 
 
 class _Students:
@@ -185,6 +226,7 @@ class _Students:
         self.torch, self.device, self.how, self.state = torch, device, how, state
         self.usable = lessons.usable()
         self.pairs, self.langs = lessons.pairs[self.usable], lessons.langs[self.usable]
+        self.goals = lessons.targets
         self.steps = max(1, len(self.pairs) // how.batch)
         self.ids, self.offsets = self.put(lessons.ids), self.put(lessons.offsets)
         self.ngrams, self.borders = self.put(lessons.ngrams), self.put(lessons.borders)
@@ -199,14 +241,20 @@ class _Students:
         """Go through as many pairs as there are."""
         rng = np.random.default_rng([self.how.seed, epoch])
         order = epoch_order(self.langs, rng)
-        for i, some in enumerate(self._batches(order)):
+        for i, some in enumerate(self._batches(order, rng)):
             loss = self.step(self.pairs[some], epoch * self.steps + i, rng)
             if i % _REPORTED == 0:
                 progress(i / self.steps, f"loss {float(loss):.3f}")
 
-    def _batches(self, order: Ints) -> Iterator[Ints]:
-        for i in range(self.steps):
-            yield order[i * self.how.batch : (i + 1) * self.how.batch]
+    def _batches(self, order: Ints, rng: np.random.Generator) -> Iterator[Ints]:
+        """Yield batches, whose groups of sentences lie side by side."""
+        batch = self.how.batch
+        size = min(batch, COMPARED)
+        for low in range(0, self.steps * batch, POOL * batch):
+            pool = order[low : min(low + POOL * batch, self.steps * batch)]
+            groups = alike(self.goals[self.pairs[pool, 0]].astype(np.float32), size, rng)
+            mixed = pool[np.concatenate([groups[i] for i in rng.permutation(len(groups))])]
+            yield from (mixed[i : i + batch] for i in range(0, len(mixed), batch))
 
     def step(self, pairs: Ints, number: int, rng: np.random.Generator) -> Tensor:
         """Take a step; return the loss."""
@@ -248,6 +296,7 @@ class _Students:
     def loss(self, means: Tensor, targets: Tensor, sentences: Tensor) -> Tensor:
         """Return the loss of pairs whose first sides come first, (2 * n, dim)."""
         torch, how = self.torch, self.how
+        surprise = partial(torch.nn.functional.cross_entropy, reduction="sum")
         n = len(targets)
         unit = means * (means.square().sum(dim=1, keepdim=True) + SHORT**2).rsqrt()
         first, second = unit[:n], unit[n:]
@@ -258,17 +307,17 @@ class _Students:
             same = sentences[:n][some]
             twin = (same[:, None] == same[None, :]).fill_diagonal_(False)
             own = torch.arange(len(same), device=means.device)
-
-            def surprise(cosines: Tensor, own: Tensor = own) -> Tensor:
-                return torch.nn.functional.cross_entropy(cosines, own, reduction="sum")
-
-            taught, met = (
-                [(a @ b.T).float().div(TEMPERATURE).masked_fill(twin, -torch.inf) for a, b in each]
-                for each in (((one, goal), (other, goal)), ((one, other),))
-            )
-            to_goals = surprise(taught[0]) + surprise(taught[1])
-            to_each_other = surprise(met[0]) + surprise(met[0].T)
-            loss = loss + (how.contrast * to_goals + how.across * to_each_other) / n
+            itself = twin.clone().fill_diagonal_(True)
+            met = _cosines(one, other, twin)
+            to_each_other = surprise(met, own) + surprise(met.T, own)
+            loss = loss + how.across * to_each_other / n
+            if how.contrast:
+                to_goals = (surprise(_cosines(side, goal, twin), own) for side in (one, other))
+                loss = loss + how.contrast * sum(to_goals) / n
+            if how.relations:
+                wanted = _cosines(goal, goal, itself).softmax(dim=1)
+                related = (surprise(_cosines(side, side, itself), wanted) for side in (one, other))
+                loss = loss + how.relations * sum(related) / n
         return loss
 
     def _ragged(

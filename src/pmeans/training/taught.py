@@ -84,6 +84,8 @@ class Taught(Trainer):
         contrast: How much it counts that a sentence is nearer to its own vector of the teacher
             than to those of other sentences, beside that it is near.
         across: How much it counts that it is nearer to its translation than to other sentences.
+        relations: How much it counts that two sentences of a language are as near to each other as
+            the teacher's vectors of them.
         dropout: Share of words that a step leaves out.
         own_dropout: Share of words that a step composes from n-grams alone.
         seed: Of everything random.
@@ -106,6 +108,7 @@ class Taught(Trainer):
     rate: float = 0.02
     contrast: float = 0.1
     across: float = 1.0
+    relations: float = 1.0
     dropout: float = 0.1
     own_dropout: float = 0.25
     seed: int = 0
@@ -124,7 +127,7 @@ class Taught(Trainer):
         for key in ("dropout", "own_dropout"):
             if not 0 <= getattr(self, key) < 1:
                 raise ConfigError(f"{key} must lie between 0 and 1, not {getattr(self, key)}.")
-        for key in ("contrast", "across"):
+        for key in ("contrast", "across", "relations"):
             if not 0 <= getattr(self, key) <= 100:
                 raise ConfigError(f"{key} must lie between 0 and 100, not {getattr(self, key)}.")
         what = f"taught {self.name!r}"

@@ -12,8 +12,9 @@ from pmeans.training.students import Lessons, Schedule, epoch_order, fit
 pytest.importorskip("torch", reason="pip install 'pmeans[train]'")
 
 HOW = Schedule(
-    epochs=2, batch=8, rate=0.1, contrast=0.2, across=0.7, dropout=0.0, own_dropout=0.0, seed=3
-)
+    epochs=2, batch=8, rate=0.1, contrast=0.2, across=0.7, relations=0.4, dropout=0.0,
+    own_dropout=0.0, seed=3,
+)  # fmt: skip
 DIM, BUCKETS = 6, 9
 
 
@@ -66,10 +67,19 @@ def loss_by_hand(lessons, own, ngrams, pairs):
         logits = a @ b.T / students.TEMPERATURE
         return np.mean(np.log(np.exp(logits).sum(axis=1)) - np.diag(logits))
 
+    def relation(a):
+        wanted, got = (np.exp(x @ x.T / students.TEMPERATURE) for x in (goals, a))
+        for each in (wanted, got):
+            np.fill_diagonal(each, 0)
+            each /= each.sum(axis=1, keepdims=True)
+        np.fill_diagonal(got, 1)  # whose logarithm counts 0 times
+        return -(wanted * np.log(got)).sum() / len(pairs)
+
     taught = surprise(first, goals) + surprise(second, goals)
     met = surprise(first, second) + surprise(second, first)
+    related = relation(first) + relation(second)
     near = np.einsum("ij,ij->", first + second, goals) / len(pairs)
-    return 2 - near + HOW.contrast * taught + HOW.across * met
+    return 2 - near + HOW.contrast * taught + HOW.across * met + HOW.relations * related
 
 
 def test_a_step_goes_down_the_slope_of_the_loss(lessons, own, monkeypatch):
@@ -137,7 +147,7 @@ def test_what_was_interrupted_ends_with_the_same_bytes(lessons, own, tmp_path, m
 def test_pairs_of_the_same_sentence_are_no_wrong_answers(lessons, own):
     torch = pytest.importorskip("torch")
     state = {"own": students._Rows(torch, "cpu", own)}
-    pupil = students._Students(torch, "cpu", lessons, replace(HOW, contrast=0.0), state)
+    pupil = students._Students(torch, "cpu", lessons, replace(HOW, contrast=0.0, relations=0.0), state)
     means = torch.tensor(np.random.default_rng(5).normal(size=(2, DIM)), dtype=torch.float32)
     # Two pairs of one sentence whose translations are the same: there is nothing to tell apart.
     both = torch.cat([means[:1], means[:1], means[1:], means[1:]])
@@ -151,7 +161,7 @@ def test_pairs_of_the_same_sentence_are_no_wrong_answers(lessons, own):
 
 
 def test_words_that_start_at_nothing_are_learned(lessons):
-    how = replace(HOW, epochs=40, rate=0.05, across=0.0)
+    how = replace(HOW, epochs=40, rate=0.05, across=0.0, relations=0.0)
     nothing = np.zeros((6, DIM), dtype=np.float32)
     losses = []
     fit(nothing, BUCKETS, lessons, how, lambda share, text: losses.append(float(text.split()[1])))
@@ -175,3 +185,35 @@ def test_sentences_without_words_or_with_very_many_are_left_out(lessons):
     ids = np.zeros(lengths.sum(), dtype=np.int32)
     changed = replace(lessons, ids=ids, offsets=np.concatenate([[0], np.cumsum(lengths)]))
     assert changed.usable().tolist() == list(range(2, 12))
+
+
+def test_groups_have_sentences_that_point_to_similar_places():
+    rng = np.random.default_rng(6)
+    goals = rng.normal(size=(64, DIM)).astype(np.float32)
+    goals /= np.linalg.norm(goals, axis=1, keepdims=True)
+    groups = students.alike(goals, 8, rng)
+    assert [len(group) for group in groups] == [8] * 8
+    assert sorted(np.concatenate(groups).tolist()) == list(range(64))
+    within = np.mean([(goals[group] @ goals[group].T).mean() for group in groups])
+    assert within > (goals @ goals.T).mean() + 0.2
+
+
+def test_groups_are_not_smaller_than_asked_for():
+    goals = np.eye(20, dtype=np.float32)
+    groups = students.alike(goals, 8, np.random.default_rng(7))
+    assert [len(group) for group in groups] == [10, 10]
+    (whole,) = students.alike(goals[:8], 8, np.random.default_rng(7))
+    assert sorted(whole.tolist()) == list(range(8))
+
+
+def test_an_epoch_takes_every_pair_once_in_batches_of_groups(lessons, own, monkeypatch):
+    monkeypatch.setattr(students, "COMPARED", 2)
+    monkeypatch.setattr(students, "POOL", 2)
+    torch = pytest.importorskip("torch")
+    how = replace(HOW, batch=4)
+    pupil = students._Students(
+        torch, "cpu", lessons, how, {"own": students._Rows(torch, "cpu", own)}
+    )
+    batches = list(pupil._batches(np.arange(12), np.random.default_rng(8)))
+    assert [len(batch) for batch in batches] == [4, 4, 4]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(12))
