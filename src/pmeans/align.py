@@ -161,6 +161,25 @@ class Alignment(MappedFields):
                 "another one. Fit the z-norm of an encoder without alignment, then align it."
             )
 
+    def weighted(self, weight: float) -> Alignment:
+        """Multiply the mapped columns of all languages, beside those that stay as they are.
+
+        The pivot needs a map for it. A language that is added later is mapped to the spread of the
+        pivot's mapped columns, and so has the same weight.
+        """
+        if weight == 1:
+            return self
+        if self.pivot not in self.maps:
+            raise InputError(f"a weight needs a map of the pivot {self.pivot!r}: fit 'canonical'.")
+        maps = {
+            lang: LanguageMap(
+                (*fitted.factors[:-1], fitted.factors[-1] * np.float32(weight)),
+                f"{fitted.origin}, weight {weight:g}",
+            )
+            for lang, fitted in self.maps.items()
+        }
+        return replace(self, maps=maps).stored_as(self.precision)
+
     def stored_as(self, precision: RowPrecision) -> Alignment:
         """Round the maps to numbers that ``precision`` can hold, and store them that way."""
         if precision not in get_args(RowPrecision):

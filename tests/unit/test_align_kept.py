@@ -86,3 +86,21 @@ def test_a_file_that_keeps_what_there_is_not_is_refused(kept, tmp_path, said):
 def test_a_part_must_be_left_to_map(znormed, keep):
     with pytest.raises(InputError, match=f"keep = {keep} of 2 parts leaves none to map"):
         znormed.fit_alignment({"de": PAIRS}, pivot="en", keep=keep)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_a_weight_multiplies_the_mapped_columns_of_every_language(kept, precision, lang):
+    stored = kept.alignment.stored_as(precision)
+    rows, half = (
+        kept.replace(alignment=each).encode(TEXTS, lang=lang)
+        for each in (stored, stored.weighted(0.5))
+    )
+    # A half changes no digit.
+    np.testing.assert_array_equal(half, rows * ([1] * 5 + [0.5] * 4))
+
+
+def test_a_weight_needs_a_map_of_the_pivot(znormed):
+    aligned = znormed.fit_alignment({"de": PAIRS}, pivot="en", method="cca", keep=1)
+    with pytest.raises(InputError, match="a weight needs a map of the pivot 'en'"):
+        aligned.alignment.weighted(2)

@@ -28,7 +28,7 @@ from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.building.identifier_fit import LanguageTexts
 from pmeans.encoder import PowerMeanEncoder
-from pmeans.errors import ConfigError, StorageError
+from pmeans.errors import ConfigError, StorageError, naming
 from pmeans.files import optional, sizes, write_checksums
 from pmeans.outputs import check_output
 from pmeans.recipe import Part, Recipe
@@ -47,6 +47,8 @@ TRANSLATIONS = 1000
 """Pairs of a file that a model carries, unless the file says how many."""
 MEASURED = 2000
 """Pairs of a file that the length of rows is measured on."""
+HEAVIEST = 100
+"""What mapped columns may count at most beside the others."""
 _SHORTEST, _LONGEST = 4, 40
 
 
@@ -76,11 +78,24 @@ class StoredFit(Fit):
 
     Attributes:
         keep: So many of the first parts stay as they are.
+        weight: What mapped columns are multiplied by, beside those that stay as they are.
         precision: How the maps are stored.
     """
 
     keep: int = 0
+    weight: float = 1.0
     precision: RowPrecision = "float32"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight <= HEAVIEST:
+            raise ConfigError(
+                f"align: weight must be above 0 and at most {HEAVIEST}, not {self.weight:g}."
+            )
+        if self.weight != 1 and self.method != "canonical":
+            raise ConfigError(
+                f"align: weight = {self.weight:g} needs method = 'canonical', not {self.method!r}, "
+                "which leaves the rows of the pivot as they are."
+            )
 
 
 @dataclass(frozen=True)
@@ -127,7 +142,8 @@ class Build(FromFiles):
         """
         mapping = {"name": Path(path).stem} | config.read_toml(path)
         mapping = filled(mapping, {"data": str(data_home(data))}, str(path))
-        read = config.build(cls, mapping, str(path))
+        with naming(str(path)):
+            read = config.build(cls, mapping, str(path))
         return read.beside(Path(path).resolve().parent)
 
     def encoder(self, progress: Progress) -> PowerMeanEncoder:
@@ -164,9 +180,10 @@ class Build(FromFiles):
         if self.align is not None and encoder.alignment is not None:
             # Parts that are not mapped have the axes of all languages for columns.
             assert encoder.znorm is not None
+            weighted = encoder.alignment.weighted(self.align.weight)
             encoder = encoder.replace(
                 znorm=encoder.znorm.normed(encoder.alignment.kept),
-                alignment=encoder.alignment.stored_as(self.align.precision),
+                alignment=weighted.stored_as(self.align.precision),
             )
         return typical_length(encoder, self.texts).replace(
             translations=carried(self.translations),

@@ -276,7 +276,12 @@ def test_two_parts_may_share_a_packed_space(folder):
         ('precision = "int8"', 'precision = "int2"', "'int2' is not one of"),
         ('2\nprecision = "int8"', '2\nprecision = "int4"', "precision: 'int4' is not one of"),
         ('"ridge"', '"svd"', "'svd' is not one of 'canonical', 'ridge'"),
-        ("words = 3\n", "words = 0\n", "words must be at least 1, not 0"),
+        ("words = 3\n", "words = 0\n", r"small\.toml: part .*words must be at least 1, not 0"),
+        ("rank = 2", "weight = 0", r"small\.toml: align: weight must be above 0 .* 100, not 0\."),
+        ("rank = 2", "weight = 101", r"small\.toml: align: weight must be .* 100, not 101\."),
+        ("rank = 2", "weight = nan", r"small\.toml: align: weight must be .* 100, not nan\."),
+        ("rank = 2", 'weight = "2"', r"small\.toml: align: weight: expected a number, got '2'"),
+        ("rank = 2", "weight = 0.5", r"small\.toml: align: weight = 0\.5 needs method = 'canon"),
         ("[[texts]]", "[[nothing]]", "unknown key 'nothing'"),
         (
             "[[texts]]",

@@ -174,6 +174,19 @@ def test_without_pairs_rows_are_mapped_as_those_of_the_pivot(folder, align):
 
 
 @pytest.mark.parametrize("pairs", [None, "pairs.tsv"])
+def test_mapped_columns_of_the_new_language_have_the_weight_of_the_others(folder, pairs):
+    both = toy(space(), space("minus", -1)).fit_alignment(
+        {"de": list(zip(ENGLISH, GERMAN, strict=True))}, pivot="en", penalty=1.0, keep=1
+    )
+    light = both.replace(alignment=both.alignment.weighted(0.5))
+    whole, halved = (french(folder, pairs=pairs).add_to(e, progress=quiet) for e in (both, light))
+    rows, half = whole.encode(FRENCH, lang="fr"), halved.encode(FRENCH, lang="fr")
+    np.testing.assert_array_equal(half[:, :4], rows[:, :4])
+    # 1e-5: the products of the fit are of rows that were mapped in float32.
+    np.testing.assert_allclose(half[:, 4:], rows[:, 4:] / 2, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("pairs", [None, "pairs.tsv"])
 def test_a_map_is_stored_as_the_others_are(folder, pairs):
     old = toy(align="canonical")
     small = PowerMeanEncoder(old.recipe, old.spaces, old.znorm, old.alignment.stored_as("int8"))
