@@ -306,7 +306,9 @@ class PowerMeanEncoder(SentenceEncoder):
         pivot = self.language(pivot)
         pairs = {self.language(lang): listed for lang, listed in pairs.items()}
         old = self.alignment or Alignment(pivot, {})
-        plain = self.replace(alignment=None)
+        # The penalty is one of z-scores, whatever rows are divided by.
+        znorm = self.znorm and self.znorm.shortened(1 / self.znorm.length)
+        plain = self.replace(alignment=None, znorm=znorm)
         if not 0 <= keep < len(self._columns):
             raise InputError(f"keep = {keep} of {len(self._columns)} parts leaves none to map.")
         if not old.maps:

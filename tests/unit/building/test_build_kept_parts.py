@@ -71,3 +71,22 @@ def test_the_card_names_the_weight(folder):
     made(folder, "weight = 0.5")
     card = (folder / "out" / "MODEL.md").read_text()
     assert "| de | 6 sentences | canonical, penalty 1, 6 pairs, weight 0.5, float32 |" in card
+
+
+def test_a_language_that_is_added_is_mapped_as_if_it_had_been_there(folder):
+    encoder = made(folder, "weight = 0.5")
+    assert encoder.znorm.length > 1.5  # or the map would be the right one by chance
+    # Dutch has the words and the vectors of German.
+    grown = {
+        name: space(
+            name, old.dim, ("en", "de", "nl"), old.rows(np.array([0, 1, 2, *[3, 4, 5] * 2]))
+        )
+        for name, old in encoder.spaces.items()
+    }
+    dutch = [second for _, second in PAIRS]
+    more = encoder.replace(spaces=grown).fit_znorm(dutch, lang="nl")
+    more = more.fit_alignment({"nl": PAIRS}, pivot="en", penalty=1.0)
+    # 1e-4: the spread that Dutch is given is that of rows mapped in float32.
+    np.testing.assert_allclose(
+        more.encode(dutch, lang="nl"), encoder.encode(dutch, lang="de"), rtol=1e-4, atol=1e-5
+    )
