@@ -8,7 +8,7 @@ import pytest
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels import Splitting
-from pmeans.spaces.edit import count_words, limit, merge, prune, quantise, rename
+from pmeans.spaces.edit import count_words, limit, merge, only, prune, quantise, rename
 from pmeans.spaces.space import ANY_LANGUAGE, Subwords, WordSpace
 
 WORDS = {"en": ["the", "cat", "sat"], "de": ["die", "katze", "saß", "the"]}
@@ -291,3 +291,20 @@ def test_rename_changes_the_name_alone(space):
 def test_rename_refuses_no_name(space):
     with pytest.raises(InputError, match="needs a name"):
         rename(space, "")
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_only_some_languages_stay_with_all_their_words_and_ngrams(space, precision):
+    own = Subwords(numbers(10), 3, 4, own={"en": 2, "de": 3})
+    small = quantise(replace(space, subwords=own), precision)
+    german = only(small, ["de", "fr"])
+    assert german.languages == ("de",)
+    assert content(german) == {key: v for key, v in content(small).items() if key[0] == "de"}
+    assert german.subwords.own == {"de": 3}
+    for lang in ("de", "fr"):  # French would take those that are shared
+        assert np.array_equal(german.subwords.of(lang), small.subwords.of(lang))
+
+
+def test_a_space_of_other_languages_stays_as_it_is(space):
+    assert only(space, ["en", "de", "fr"]) is space
+    assert only(space, ["fr"]) is space

@@ -105,7 +105,8 @@ class Build(FromFiles):
     Attributes:
         parts: Spaces, powers and packing, in output order.
         texts: Pairs of sentences that the z-norm of each language and the maps are fitted on, and
-            words are counted in. All have the same first language, the pivot.
+            words are counted in. All have the same first language, the pivot. The model has the
+            languages of these, and no others that its spaces may have.
         name: Of the recipe.
         tokenizer: As in a recipe.
         root: As in a recipe.
@@ -217,6 +218,9 @@ class Build(FromFiles):
     def _packed(
         self, space: WordSpace, part: PackedPart, sentences: Mapping[str, list[str]]
     ) -> WordSpace:
+        space = edit.only(
+            space, {lang for file in self.texts for lang in (file.first, file.second)}
+        )
         if part.words is not None:
             kept = {}
             for lang in space.tables:

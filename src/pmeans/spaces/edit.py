@@ -3,8 +3,9 @@
 Every function returns a new `WordSpace` and leaves its argument alone; words keep their
 (language, word) keys and their order. What happens to subwords:
 
-- `limit`, `prune` and `rename` keep them. A word that `limit` or `prune` takes away is then
-  composed from its n-grams like any other unknown word.
+- `limit`, `prune`, `only` and `rename` keep them. A word that `limit` or `prune` takes away is then
+  composed from its n-grams like any other unknown word. N-grams that a language has of its own go
+  with it.
 - `quantise` stores them as it stores the words.
 - `merge` keeps them only where all spaces share the very same ones, and drops them otherwise: the
   n-grams of one space say nothing about the words of another.
@@ -12,7 +13,7 @@ Every function returns a new `WordSpace` and leaves its argument alone; words ke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
@@ -23,7 +24,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError, shown
 from pmeans.kernels import Splitting, index
-from pmeans.spaces.space import WordSpace
+from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import Precision, precision_of, quantised
 from pmeans.types import Array, Bytes, Ints, WordTable
 
@@ -63,6 +64,15 @@ def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
     named = {space.code(lang) for lang in words}
     tables = {lang: table for lang, table in space.tables.items() if lang in named}
     return _kept(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
+
+
+def only(space: WordSpace, languages: Iterable[str]) -> WordSpace:
+    """Keep all words of some languages, and no others; those that it lacks are passed over."""
+    codes = {space.code(lang) for lang in languages}
+    tables = {lang: table for lang, table in space.tables.items() if lang in codes}
+    if len(tables) in (0, len(space.tables)):
+        return space
+    return _kept(space, {lang: np.ones(len(table), np.bool_) for lang, table in tables.items()})
 
 
 def with_phrases(space: WordSpace, joiner: str) -> WordSpace:
@@ -213,7 +223,26 @@ def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
         rows.append(table.start + np.flatnonzero(mask))
     which = np.concatenate(rows)
     scale = None if space.scale is None else space.scale[which]
-    return replace(space, matrix=space.matrix[which], tables=tables, scale=scale, path="")
+    return replace(
+        space,
+        matrix=space.matrix[which],
+        tables=tables,
+        scale=scale,
+        subwords=_of_languages(space.subwords, tables),
+        path="",
+    )
+
+
+def _of_languages(subwords: Subwords | None, languages: Collection[str]) -> Subwords | None:
+    """Return the n-grams that languages share, and those of their own."""
+    if subwords is None or all(lang in languages for lang in subwords.own):
+        return subwords
+    own = {lang: count for lang, count in subwords.own.items() if lang in languages}
+    counts = np.array(list(subwords.own.values()))
+    stays = np.repeat([lang in languages for lang in subwords.own], counts)
+    rows = np.append(np.ones(len(subwords.ngrams) - counts.sum(), np.bool_), stays)
+    scale = None if subwords.scale is None else subwords.scale[rows]
+    return replace(subwords, ngrams=subwords.ngrams[rows], scale=scale, own=own)
 
 
 def _table(words: Array, offsets: Ints, mask: Mask, start: int, phrases: bool) -> WordTable:

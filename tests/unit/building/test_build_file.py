@@ -106,6 +106,33 @@ def test_the_commonest_words_of_the_texts_are_kept(folder):
     assert list(space.words("de")) == ["die", "katze", "sass"]
 
 
+@pytest.mark.parametrize("words", ["words = 3", ""])
+def test_languages_that_no_text_is_of_are_left_out_and_shared_n_grams_stay(folder, words):
+    plain = find_space(str(folder / "toy.safetensors"))
+    listed = {"fr": ["le", "chat"], "ru": ["и"]} | {
+        lang: list(plain.words(lang)) for lang in plain.tables
+    }
+    rows = np.concatenate([np.ones((3, 2), np.float32), plain.matrix])
+    ngrams = np.random.default_rng(1).standard_normal((20, 2)).astype(np.float32)
+    own = np.concatenate([ngrams, np.full((5, 2), 9, np.float32)])
+    for path, space in (
+        ("toy", replace(plain, subwords=Subwords(ngrams, 2, 3), path="")),
+        (
+            "more",
+            WordSpace.from_words(
+                "toy", listed, rows, subwords=Subwords(own, 2, 3, None, {"ru": 5})
+            ),
+        ),
+    ):
+        save_space(space, folder / f"{path}.safetensors")
+    text = BUILD.replace("words = 3\n", f"{words}\n")
+    of_two = made(folder, "two", lambda _: text)
+    of_four = made(folder, "four", lambda _: text.replace("toy.safetensors", "more.safetensors"))
+    assert of_four.languages == ("de", "en")
+    assert set(of_four.spaces["toy"].tables) == {"de", "en"}
+    assert of_four.fingerprint() == of_two.fingerprint()
+
+
 def test_of_words_that_are_equally_common_the_first_are_kept(folder):
     space = made(folder, change=lambda text: text.replace("words = 3", "words = 4")).spaces["toy"]
     assert list(space.words("en")) == ["rare", "the", "cat", "sat"]
