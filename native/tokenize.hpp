@@ -249,10 +249,12 @@ bool split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
     return kind_of(entry);
   };
   auto digit = [](uint32_t c) { return c - '0' < 10u; };
+  auto separates_digits = [&](size_t i) {
+    return digit(s[i - 1]) && i + 1 < n && digit(s[i + 1]) &&
+           (s[i] == '.' || s[i] == ',' || joiner(s[i]) == '\'');
+  };
   auto joins = [&](size_t i) {
-    if (i + 1 >= n || kind(s[i + 1]) != Kind::word) return false;
-    return joiner(s[i]) != 0 ||
-           ((s[i] == '.' || s[i] == ',') && digit(s[i - 1]) && digit(s[i + 1]));
+    return joiner(s[i]) != 0 && i + 1 < n && kind(s[i + 1]) == Kind::word && !separates_digits(i);
   };
   for (size_t i = 0; i < n;) {
     const Kind first = look(i);
@@ -265,6 +267,7 @@ bool split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
       auto in_word = [](Kind kind) { return kind == Kind::word || kind == Kind::mark; };
       while (i < n && (in_word(look(i)) || joins(i))) ++i;
       emit_word(s, begin, i, splitting, emit);
+      if (i < n && separates_digits(i)) ++i;
     }
   }
   return is_plain(seen);

@@ -24,6 +24,7 @@ HARD = [
     "", "   ", "Aujourd'hui l’homme d'eau", "I don’t can't, won't! IT'S o'clock's 'tis",
     "3.5 1,000 x.y 7. ,8 hi-fi ‑ co‐op - a-", "e\u0301te\u0301 ☝🏽 a\u0301- ‘a’ 'b' rock'n'roll",
     "a\x1fb\u2028c\xa0d\u3000e\ttab\r\n", "disse-me guarda-chuva dá-lo",
+    "1,240 1.240 1 240 1\xa0240 1'240 1’240 7.5,8 10.0.0.1 24.12.2023 90's 3:4 5-6 1,,2 ١,٢ 4,\u200b5",
     "a_b __ C++ #tag @me 👩‍👩‍👧", "x\u200dy \u0301z [UNK]x 東京 日本語", "\ufeffword\x00null",
     "\ufeffof\xadfice co\xad-op! \u200b \u200e(3\u200b.5)\u2069 do\u200dn’t क्\u200dष",
     "❤\ufe0f\u200d🔥 🏴\U000e0067\U000e0062\U000e007f👋🏽\u200d e\u200b\u0301 \u200da",

@@ -122,7 +122,7 @@ def test_words_and_constant_add_up_to_the_decision(made, tokens, label):
 LETTERS = list("aenosNuİIßﬁſÅéǖ한ḍΐⅧＡ𝐁")
 MARKS = ["\u0301", "\u0308", "\u0303", "\u0307", "\u0323", "\u0327", "\u0345", "\u200d"]
 SIGNS = ["'", "’", "-", "‐", "\u2011", " ", ".", ",", "3", "=", "\u2028", "\t", "😀"]
-SIGNS += ["\xad", "\u200b", "\ufeff", "＇", "－", "！", "＝"]
+SIGNS += ["3.3", "1,2’4", "3'", "\xad", "\u200b", "\ufeff", "＇", "－", "！", "＝"]
 PIECES = st.sampled_from([*LETTERS, *MARKS, *MARKS, *SIGNS, "n't", "l'", "-lhe"]) | st.characters()
 
 
@@ -146,7 +146,7 @@ def test_a_span_cuts_the_word_that_was_looked_up_from_the_text(sentence, form, l
     written = plain if tokenizer == "words" else str
     borders = [0, *(border for span in spans for border in span), len(sentence)]
     gaps = [sentence[borders[i] : borders[i + 1]] for i in range(0, len(borders), 2)]
-    assert not written("".join(gaps)).strip()
+    assert {written(gap).strip() for gap in gaps} <= {"", *".,'’"}
     for token, (start, end) in zip(tokens, spans, strict=True):
         assert spelled(written(sentence[start:end])) == spelled(token)
 

@@ -17,9 +17,10 @@ TRICKY = "Σςσİıßẞäöé'’-‐.,0١_ \t\n\x1c\x85\xa0\u2028\u3000\u200d
 TRICKY += "\u0323\u0302\u212b"
 # Characters that tokens leave out or spell by others, in strings of every width.
 TRICKY += "\xad\xb5\u200b\u200c\ufeff\U000e0067ﬁﬃĳŉſẛϹϲⅧＡｚ５＇．－！𝐁𝟗ㅋև℃²"
-# Whole endings as well, which characters alone would seldom make up.
+# Whole endings and numbers as well, which characters alone would seldom make up.
+WHOLE = ["n't", "’s", "-lhes", "‐o", "d'", "1,2", ".3", "4’5", "６.7'8"]
 TEXT = st.lists(
-    st.sampled_from(TRICKY) | st.characters() | st.sampled_from(["n't", "’s", "-lhes", "‐o", "d'"]),
+    st.sampled_from(TRICKY) | st.characters() | st.sampled_from(WHOLE),
     max_size=40,
 ).map("".join)
 

@@ -56,6 +56,36 @@ def test_other_languages_keep_their_words_as_they_stand(text, lang):
     assert words(text, lang) == text
 
 
+@pytest.mark.parametrize(
+    "number", ["1,240", "1.240", "1 240", "1\xa0240", "1\u202f240", "1'240", "1’240", "１．２４０"]
+)
+@pytest.mark.parametrize("lang", ["en", "de", "fr", "pt"])
+def test_a_number_has_the_same_tokens_however_a_language_separates_its_digits(number, lang):
+    assert words(f"({number}).", lang) == "( 1 240 ) ."
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("7.5 7,5", "7 5 7 5"),
+        ("1.234.567,89", "1 234 567 89"),
+        ("v1.2.3-rc4 24.12.2023 10.0.0.1", "v1 2 3-rc4 24 12 2023 10 0 0 1"),
+        ("1,a2 a,1 1. ,1 1,,2 1, 2 .5", "1 , a2 a , 1 1 . , 1 1 , , 2 1 , 2 . 5"),
+        ("2023-24 1‐2 3:4 5/6 7;8", "2023-24 1-2 3 : 4 5 / 6 7 ; 8"),
+        ("90's 3'b a'4 '5 6'", "90's 3'b a'4 ' 5 6 '"),
+        ("١,٢ 1.² ½,½", "١ , ٢ 1 . ² ½ , ½"),
+    ],
+)
+def test_only_full_stops_commas_and_apostrophes_between_two_digits_of_ascii_are_left_out(
+    text, tokens
+):
+    assert words(text, "de") == tokens
+
+
+def test_numbers_that_are_tokenised_already_stay_whole():
+    assert tokenize("1,240 7.5 1'0", "whitespace", "en") == ["1,240", "7.5", "1'0"]
+
+
 @pytest.mark.parametrize("text", ["está mañana", "żółć příliš", "ещё мой Йод", "Việt ngữ"])
 def test_decomposed_letters_become_those_of_word_spaces(text):
     assert words(unicodedata.normalize("NFD", text), "es") == text
@@ -104,7 +134,7 @@ def test_compatibility_forms_become_their_letters(text, plain):
 
 
 def test_full_width_punctuation_is_that_of_ascii():
-    assert words("Ｉ　ｄｏｎ＇ｔ （ｋｎｏｗ）： ３．５！", "en") == "I do n't ( know ) : 3.5 !"
+    assert words("Ｉ　ｄｏｎ＇ｔ （ｋｎｏｗ）： ３．５！", "en") == "I do n't ( know ) : 3 5 !"
 
 
 def test_a_full_width_letter_is_composed_with_its_mark():

@@ -43,8 +43,7 @@ _INVISIBLE = (
 )
 _APOSTROPHE, _HYPHEN = "'\u2019", "\\-\u2010\u2011"
 _TOKEN = (
-    f"[{_WORD}{_MARK}](?:[{_WORD}{_MARK}]|[{_APOSTROPHE}{_HYPHEN}](?=[{_WORD}])"
-    r"|(?<=[0-9])[.,](?=[0-9]))*"
+    f"[{_WORD}{_MARK}](?:[{_WORD}{_MARK}]|[{_APOSTROPHE}{_HYPHEN}](?=[{_WORD}]))*"
     f"|[^{_WORD}{_MARK}{_SPACE}][{_MARK}]*"
 )
 
@@ -103,6 +102,7 @@ def _tokenizer(words: list[str], how: Splitting, case: Case) -> dict[str, Any]:
     if how != Splitting.WHITESPACE:
         steps += [_replace(pattern, "") for pattern in _INVISIBLE]
         steps.append({"type": "NFC"})
+        steps.append(_replace(f"(?<=[0-9])[.,{_APOSTROPHE}](?=[0-9])", " "))
         for letters, plain in ((_APOSTROPHE, "'"), (_HYPHEN, "-")):
             steps.append(_replace(f"(?<=[{_WORD}{_MARK}])[{letters}](?=[{_WORD}])", plain))
     if case == "lower":

@@ -5,8 +5,10 @@ The ``WORDS`` ways are for raw text. It is first written in `plain` characters: 
 format characters, such as soft hyphens, and with ligatures and full-width letters as the letters
 that they are. Then:
 
+- what separates digits is white space: ``.``, ``,`` or an apostrophe between two of them. So
+  ``1,240``, ``1.240``, ``1'240`` and ``1 240`` are the same two tokens;
 - a **word** is a run of letters, marks, digits and ``_``; an apostrophe or hyphen between two
-  of them stays inside, and so do ``.`` and ``,`` between two digits (``3.5``, ``1,000``);
+  of them stays inside;
 - every other character that is not white space is a token of its own, with the marks that follow
   it, and with what joins an emoji to the next one;
 - typographic apostrophes and hyphens inside words become ``'`` and ``-``, and a letter with its
@@ -22,6 +24,7 @@ Nothing is lower-cased here: that is the word space's affair.
 from __future__ import annotations
 
 import enum
+import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
@@ -29,7 +32,7 @@ from functools import lru_cache
 UNSPLIT_ELISIONS = ("aujourd'hui",)
 JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
 """What may stand inside a word, and how it is spelled in a token."""
-_DIGITS = frozenset("0123456789")
+_BETWEEN_DIGITS = re.compile("(?<=[0-9])[.,'\u2019](?=[0-9])")
 _TAGS = ("<compat>", "<wide>", "<narrow>", "<font>")
 _WORD_CATEGORIES = ("Lu", "Ll", "Lt", "Lo", "Nd")
 _OWN_FORMS = ("\u0587", "\u2139")
@@ -105,11 +108,16 @@ def plain(text: str) -> str:
     return text if text.isascii() else "".join(plain_characters(text))
 
 
+def digits_apart(text: str) -> str:
+    """Return a plain text with a space in the place of each character that separates digits."""
+    return _BETWEEN_DIGITS.sub(" ", text)
+
+
 def split(text: str, splitting: Splitting) -> list[str]:
     """Return the tokens of one sentence."""
     if splitting == Splitting.WHITESPACE:
         return text.split()
-    text = plain(text)
+    text = digits_apart(plain(text))
     tokens: list[str] = []
     i = 0
     while i < len(text):
@@ -123,7 +131,7 @@ def split(text: str, splitting: Splitting) -> list[str]:
             tokens.append(text[i:end])
         else:
             while end < len(text) and (
-                kind(text[end]) in ("word", "mark") or _joins(text[end - 1 : end + 2])
+                kind(text[end]) in ("word", "mark") or _joins(text[end : end + 2])
             ):
                 end += 1
             spelled = composed("".join(JOINERS.get(c, c) for c in text[i:end]))
@@ -132,11 +140,9 @@ def split(text: str, splitting: Splitting) -> list[str]:
     return tokens
 
 
-def _joins(three: str) -> bool:
-    """Whether the middle one of three characters holds its neighbours together."""
-    if len(three) < 3 or kind(three[2]) != "word":
-        return False
-    return three[1] in JOINERS or (three[1] in ".," and three[0] in _DIGITS and three[2] in _DIGITS)
+def _joins(two: str) -> bool:
+    """Whether the first of two characters holds the second one to the word before it."""
+    return len(two) == 2 and two[0] in JOINERS and kind(two[1]) == "word"
 
 
 def composed(word: str) -> str:

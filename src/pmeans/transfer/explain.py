@@ -37,7 +37,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, did_you_mean, shown
-from pmeans.kernels.splitting import JOINERS, composed, plain_characters
+from pmeans.kernels.splitting import JOINERS, composed, digits_apart, plain_characters
 from pmeans.sentence_encoder import CHUNK, chunks
 from pmeans.text import tokenize
 from pmeans.types import Array, Floats, Power, Root, TokenBatch, Tokenizer
@@ -201,13 +201,13 @@ def token_spans(
 ) -> list[tuple[int, int]]:
     """Return where each token of `pmeans.text.tokenize` begins and ends in the sentence.
 
-    In plain characters, tokens follow each other with nothing but white space between them. A
+    In plain characters, with digits apart, only white space is between the tokens. A
     character of a token is one of these, spelled otherwise perhaps, or a letter with the marks that
     follow it. Invisible characters at the edge of a token are outside its span.
     """
     forms = list(sentence if tokenizer == "whitespace" else plain_characters(sentence))
     places = [i for i, form in enumerate(forms) for _ in form]
-    text = "".join(forms)
+    text = "".join(forms) if tokenizer == "whitespace" else digits_apart("".join(forms))
     spans = []
     end = 0
     for token in tokens:
