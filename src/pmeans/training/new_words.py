@@ -1,9 +1,12 @@
 """Words of a further language in a finished space, which teaches them itself.
 
 A word starts as the mean of its translations' vectors. Where all that is taken of a space is the
-mean of a sentence's words, the space is a teacher as in `pmeans.training.distil`: the mean of a
-sentence's words shall point where the space's own mean of its translation points. Starts and steps
-are those of `distil`; the vectors that are there are not touched.
+mean of a sentence's words, the space is a teacher: the mean of a sentence's words shall point where
+the space's own mean of its translation points. The vectors that are there are not touched.
+
+In such a space a long vector counts for much in a mean, as those of rare words do. So a word starts
+as long as its translations are, and one without translations as long as words that are about as
+frequent.
 
 Where a language is written in another script than all others, it gets n-grams of its own. The
 others' would answer at random for its unknown words.
@@ -28,7 +31,7 @@ from pmeans.tensors import precision_of, quantised
 from pmeans.text import splitting
 from pmeans.training.bag_means import pass_over
 from pmeans.training.bags import BagReader
-from pmeans.training.distil import COMMON, LISTED, Distil
+from pmeans.training.distil import LISTED
 from pmeans.training.lessons import first_vectors
 from pmeans.training.lexicon import WordPairs, project
 from pmeans.training.ngrams import fitted_ngrams, ngram_averages
@@ -39,6 +42,10 @@ from pmeans.types import Array, Floats, Progress
 
 EPOCHS = 3
 """Passes over the pairs; more do not make words better that start from their translations."""
+BATCH, RATE, CONTRAST, DROPOUT = 512, 0.1, 0.1, 0.1
+"""As in `pmeans.training.bag_means.pass_over`, for vectors of which the typical one is 1 long."""
+NEAREST = 100
+"""Words that are about as frequent, of which one length is typical."""
 BUCKETS = 16_000
 """Of a language's own n-grams."""
 
@@ -97,11 +104,7 @@ def placed(
         taught: Whether words are fitted to the pivot's sentences, those without translations too.
     """
     pivot, lang = langs
-    words, vectors = project(space, pivot, by_words(pairs, space, pivot))
-    translated = set(words)
-    signs = [word for word in filter(is_sign, space.words(pivot)) if word not in translated]
-    words += signs
-    vectors = np.concatenate([vectors, space.rows(space.find(signs, pivot))])
+    words, vectors = _translated(space, pivot, pairs)
     most = max(map(len, space.tables.values()))
     side = text.sides[lang]
     others = side.tokens(lang).unknown_words if taught else ()
@@ -116,16 +119,63 @@ def placed(
     bags = bags.of(np.append(known, False))
     own = {lang: {word: [word] for word in words}}
     found = first_vectors(vocabulary, own, numbers, vectors, bags, targets)
-    found *= (COMMON / (COMMON + vocabulary.shares)).astype(np.float32)[:, None]
+    _, measured = _translated(_lengths(space, pivot), pivot, pairs)
+    typical = np.median(measured[measured > 0]) if measured.any() else np.float32(1)
+    lengths: Floats = np.zeros(len(kept), dtype=np.float32)
+    for i, word in enumerate(kept):
+        if word in numbers:
+            lengths[i] = measured[numbers[word], 0] / typical
+    found *= typical_lengths(lengths, vocabulary.shares)[:, None]
     squares = np.zeros(len(found), dtype=np.float32)
     for epoch in range(EPOCHS):
         pass_over(
-            found, squares, bags, targets, np.random.default_rng([0, epoch]), batch=Distil.batch,
-            rate=Distil.rate, contrast=Distil.contrast, dropout=Distil.dropout,
+            found, squares, bags, targets, np.random.default_rng([0, epoch]), batch=BATCH,
+            rate=RATE, contrast=CONTRAST, dropout=DROPOUT,
             progress=within(progress, epoch, EPOCHS),
         )  # fmt: skip
     started: Array = np.any(found, axis=1)
-    return [kept[i] for i in np.flatnonzero(started).tolist()], found[started]
+    return [kept[i] for i in np.flatnonzero(started).tolist()], found[started] * typical
+
+
+def _translated(space: WordSpace, pivot: str, pairs: WordPairs) -> tuple[list[str], Floats]:
+    """Return translated words and signs, and the means of their vectors, (n_words, dim)."""
+    words, vectors = project(space, pivot, by_words(pairs, space, pivot))
+    translated = set(words)
+    signs = [word for word in filter(is_sign, space.words(pivot)) if word not in translated]
+    return [*words, *signs], np.concatenate([vectors, space.rows(space.find(signs, pivot))])
+
+
+def _lengths(space: WordSpace, lang: str) -> WordSpace:
+    """Return a space with the lengths of a language's vectors in place of these."""
+    table = space.table(lang)
+    which = slice(table.start, table.start + len(table))
+    lengths = np.zeros((len(space), 1), dtype=np.float32)
+    lengths[which, 0] = np.linalg.norm(space.rows(which), axis=1)
+    return replace(space, matrix=lengths, scale=None, subwords=None)
+
+
+def typical_lengths(lengths: Floats, shares: Array, nearest: int = NEAREST) -> Floats:
+    """Give words without a length the median of words that are about as frequent.
+
+    Args:
+        lengths: Of words, (n,); 0 of those without one.
+        shares: How frequent each word is, (n,).
+        nearest: So many words have a median.
+
+    Returns:
+        (n,). Between two medians it runs straight; if there are no lengths, all are 1.
+    """
+    order = np.argsort(-shares, kind="stable")
+    known = order[lengths[order] > 0]
+    if not len(known):
+        return np.ones(len(lengths), dtype=np.float32)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    groups = np.array_split(known, -(-len(known) // nearest))
+    middles = [np.median(place[group]) for group in groups]
+    medians = [np.median(lengths[group]) for group in groups]
+    filled = np.where(lengths > 0, lengths, np.interp(place, middles, medians))
+    return filled.astype(np.float32)
 
 
 def is_sign(word: str) -> bool:

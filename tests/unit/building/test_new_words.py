@@ -15,6 +15,7 @@ from pmeans.spaces.space import Subwords
 from pmeans.spaces.store import open_space, save_space
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.training.corpus import PairFile
+from pmeans.training.new_words import typical_lengths
 
 ENGLISH = ["dog", "cat", "runs", "sleeps", "good", "morning", "good morning", "!", "ice", "cream"]
 SPANISH = {
@@ -87,14 +88,37 @@ def test_a_word_without_a_translation_has_a_vector_where_means_are_all_that_is_t
     assert rows[0] >= 0 > rows[1]
 
 
-def test_a_frequent_word_counts_for_less(english, tmp_path):
-    text = tmp_path / "es.txt"
-    text.write_text("perro gato\n" + "perro\n" * 99)
-    listed = dictionary(tmp_path, SPANISH.items())
-    space = extended(encoder(english), dictionaries=listed, text=str(text)).spaces["toy"]
-    lengths = [np.linalg.norm(space.vector(word, "es")) for word in ("perro", "gato", "corre")]
-    # a / (a + p), with a = 0.001 and the words' shares of the text
-    np.testing.assert_allclose(lengths, [1 / (1 + 990.1), 1 / (1 + 9.901), 1], rtol=1e-3)
+def lengths(space, words, lang="es"):
+    return [float(np.linalg.norm(space.vector(word, lang))) for word in words]
+
+
+def test_words_are_as_long_as_their_translations(english, tmp_path):
+    longer = np.linspace(1, 20, len(ENGLISH), dtype=np.float32)[:, None]  # as rare words are
+    old = replace(english, matrix=english.matrix * longer)
+    listed = dictionary(tmp_path, [*SPANISH.items(), ("dog", "chucho"), ("morning", "chucho")])
+    space = extended(encoder(old), dictionaries=listed).spaces["toy"]
+    own = lengths(old, SPANISH, "en")
+    np.testing.assert_allclose(lengths(space, SPANISH.values()), own, rtol=1e-5)
+    between = (own[0] + own[5]) / 2
+    np.testing.assert_allclose(lengths(space, ["chucho"]), between, rtol=1e-5)
+
+
+def test_vectors_of_a_space_four_times_as_long_become_four_times_as_long(english, tmp_path):
+    lines = pairs(tmp_path, [("dog cat", "perro minino"), *sentences(300)])
+    longer = replace(english, matrix=english.matrix * 4)
+    one, four = (extended(encoder(each), pairs=lines).spaces["toy"] for each in (english, longer))
+    assert list(one.words("es")) == list(four.words("es"))
+    rows = [each.rows(each.find(list(each.words("es")), "es")) for each in (one, four)]
+    # Multiplying by four changes no digit, but a step adds 1e-8 to a length.
+    np.testing.assert_allclose(rows[1], 4 * rows[0], rtol=1e-3, atol=1e-4)
+
+
+def test_a_word_without_a_translation_is_as_long_as_others_that_are_as_frequent():
+    known = np.array([1, 2, 3, 0, 7, 8, 9, 0], np.float32)
+    shares = np.array([0.2, 0.3, 0.1, 0.15, 0.03, 0.02, 0.01, 0.001])
+    filled = typical_lengths(known, shares, nearest=3)
+    # Three frequent words about place 1 with a median of 2, three rare ones about place 5 with 8.
+    np.testing.assert_allclose(filled, [1, 2, 3, 2 + 1 / 4 * 6, 7, 8, 9, 8])
 
 
 def test_an_entry_of_several_words_is_a_phrase_as_text_has_it(english, tmp_path):
