@@ -204,17 +204,6 @@ CASES = {
         material="pairs.tsv",
         heavy=True,
     ),
-    "compounds": Case(
-        """
-        space = "de.safetensors"
-        texts = [{ path = "compounds.txt", lang = "de" }]
-        """,
-        material="compounds.txt",
-        keeps=False,
-    ),
-    "forms": Case(
-        'space = "verbs.safetensors"\nwords = 200', material="verbs.safetensors", keeps=False
-    ),
     "subwords": Case(
         'space = "both.safetensors"\nbuckets = 30', material="both.safetensors", keeps=False
     ),
@@ -254,7 +243,6 @@ def write(folder):
     _space("de", {"de": WORDS["de"]}, both[20:], folder)
     # A word more than "en", for it to be filled with.
     _space("both", {**WORDS, "en": [*WORDS["en"], "more"]}, np.insert(both, 20, 1, axis=0), folder)
-    _space("verbs", {"en": ["have", "go", "come"], "de": ["haben"]}, vectors[3:7], folder)
     drawn = [rng.permutation(20)[:6] for _ in range(200)]
     text = {
         lang: [" ".join(words[i] for i in ids) for ids in drawn] for lang, words in WORDS.items()
@@ -268,7 +256,6 @@ def write(folder):
     np.save(folder / "said.npy", np.concatenate([means, vectors[:9]]).astype(np.float32))
     _lines(folder / "said.words.txt", [*text["en"], *WORDS["en"][:9]])
     _lines(folder / "antonyms.tsv", ["old\tnew", "happy\tunhappy"])
-    _lines(folder / "compounds.txt", ["das Hundehaus", "ein Hundehaus", "mag Katzenhäuser"] * 2)
     _lines(folder / "vectors.txt", ["walk 1 2 3", "dog 4 5 6", "cat 7 8 9"])
     for name, case in CASES.items():
         head = [f'kind = "{case.kind or name}"', f'name = "{name}"']

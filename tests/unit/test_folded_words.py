@@ -161,7 +161,8 @@ def test_edited_spaces_stay_folded_and_have_the_aliases_of_the_words_that_stay(s
     assert first.subwords.folded
     # "fur" was a word; now it is an alias of the one that stayed.
     np.testing.assert_array_equal(first.vector("fur", "de"), space.vector("für", "de"))
-    more = edit.add_words(space, {"de": ["öl"]}, np.ones((1, 3), np.float32), "more")
-    assert more.vector("oel", "de").tolist() == [1, 1, 1]
+    oil = np.ones((1, 3), np.float32)
+    more = WordSpace.from_words("oil", {"de": ["öl"]}, oil, subwords=space.subwords)
+    assert edit.merge([space, more], "more").vector("oel", "de").tolist() == [1, 1, 1]
     assert edit.merge([space, edit.rename(space, "o")], "m").subwords is space.subwords
     assert edit.quantise(space, "int8").subwords.folded

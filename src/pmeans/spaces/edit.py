@@ -118,17 +118,6 @@ def count_words(
     return {table[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
 
 
-def add_words(
-    space: WordSpace, words: Mapping[str, Sequence[str]], vectors: Array, name: str
-) -> WordSpace:
-    """Return a space of another name with further words of its languages, after its own.
-
-    `vectors` are those of all words, language after language, (n_words, dim). Subwords stay.
-    """
-    added = WordSpace.from_words(name, words, vectors, case=space.case, subwords=space.subwords)
-    return merge([space, added], name)
-
-
 def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
     """Put several languages, or several vocabularies of one language, into one space.
 

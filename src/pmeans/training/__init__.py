@@ -44,8 +44,6 @@ KINDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Repair"),
     "taught": ("taught", "Taught"),
     "distil": ("distil", "Distil"),
-    "compounds": ("compounds", "Compounds"),
-    "forms": ("forms", "Forms"),
     "subwords": ("subwords", "FittedSubwords"),
     "random": ("joined", "RandomVectors"),
     "siamese-cbow": ("siamese_cbow", "SiameseCbow"),
