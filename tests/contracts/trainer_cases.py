@@ -204,9 +204,6 @@ CASES = {
         material="pairs.tsv",
         heavy=True,
     ),
-    "subwords": Case(
-        'space = "both.safetensors"\nbuckets = 30', material="both.safetensors", keeps=False
-    ),
     "siamese-cbow": Case(
         """
         dim = 4

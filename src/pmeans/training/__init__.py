@@ -44,7 +44,6 @@ KINDS: dict[str, tuple[str, str]] = {
     "repair": ("repair", "Repair"),
     "taught": ("taught", "Taught"),
     "distil": ("distil", "Distil"),
-    "subwords": ("subwords", "FittedSubwords"),
     "random": ("joined", "RandomVectors"),
     "siamese-cbow": ("siamese_cbow", "SiameseCbow"),
     "cvm-add": ("cvm_add", "CvmAdd"),

@@ -36,7 +36,6 @@ from pmeans.training.lessons import first_vectors
 from pmeans.training.lexicon import WordPairs, project
 from pmeans.training.ngrams import fitted_ngrams, ngram_averages
 from pmeans.training.sentence_pairs import sentence_means
-from pmeans.training.subwords import FittedSubwords
 from pmeans.training.trainer import within
 from pmeans.types import Array, Floats, Progress
 
@@ -48,6 +47,9 @@ NEAREST = 100
 """Words that are about as frequent, of which one length is typical."""
 BUCKETS = 16_000
 """Of a language's own n-grams."""
+PENALTY = 0.01
+"""Weight of the squared lengths of these beside the squared errors of words: an n-gram of few words
+stays short, so that a word of which little is known counts for little."""
 
 
 def as_text(pairs: WordPairs, langs: tuple[str, str]) -> WordPairs:
@@ -212,7 +214,7 @@ def with_own_ngrams(
     single = [i for i, word in enumerate(words) if not phrase_parts(word.encode())]
     spelled = [words[i] for i in single]
     averages = ngram_averages(spelled, BUCKETS, shared.minn, shared.maxn, as_folded=shared.folded)
-    ngrams = fitted_ngrams(averages, vectors[single], FittedSubwords.penalty, progress)
+    ngrams = fitted_ngrams(averages, vectors[single], PENALTY, progress)
     codes, scale = quantised(
         ngrams, None, precision_of(shared.ngrams),
         lambda row: f"the vector of n-gram bucket {row} of {lang!r} in {space.name!r}",

@@ -64,7 +64,16 @@ def ngram_averages(
 
 
 def fitted_ngrams(averages: Any, vectors: Floats, penalty: float, progress: Progress) -> Floats:
-    """Return the n-grams of least error, (buckets, dim), by conjugate gradients per column."""
+    """Return the n-grams of least error, (buckets, dim), by conjugate gradients per column.
+
+    Zhao et al. (2018) have the idea of n-grams for the words of a finished space.
+
+    Args:
+        averages: Composes words from n-grams, as of `ngram_averages`.
+        vectors: Of the words, (n_words, dim).
+        penalty: Weight of the squared lengths of n-grams' vectors beside the squared errors.
+        progress: How far it is.
+    """
     found = np.zeros((averages.shape[1], vectors.shape[1]), dtype=np.float32)
     residual = averages.T @ vectors
     direction, square = residual.copy(), _squares(residual)
