@@ -172,21 +172,6 @@ CASES = {
         material="en.safetensors",
         keeps=False,
     ),
-    "distil": Case(
-        """
-        teacher = { path = "said.npy" }
-        dictionaries = [{ path = "lexicon.tsv", lang = "de" }]
-        dim = 3
-        phrases = 5
-        epochs = 3
-        batch = 64
-        [[pairs]]
-        path = "pairs.tsv"
-        first = "en"
-        second = "de"
-        """,
-        material="pairs.tsv",
-    ),
     "taught": Case(
         """
         teacher = { path = "said.npy" }

@@ -43,7 +43,6 @@ KINDS: dict[str, tuple[str, str]] = {
     "dictionary": ("lexicon", "Dictionary"),
     "repair": ("repair", "Repair"),
     "taught": ("taught", "Taught"),
-    "distil": ("distil", "Distil"),
     "random": ("joined", "RandomVectors"),
     "siamese-cbow": ("siamese_cbow", "SiameseCbow"),
     "cvm-add": ("cvm_add", "CvmAdd"),

@@ -5,8 +5,8 @@ With m the mean of a sentence's words and t its target, of length 1, the loss is
     1 - cos(m, t) - contrast * log softmax(cos(m, u) / 0.05 over the batch's targets u) at t:
 
 the mean shall point to its target, and rather there than to another. The gradient is a few lines,
-so NumPy and a sparse product do it; `tests/unit/training/test_distil.py` holds it against finite
-differences.
+so NumPy and a sparse product do it; `tests/unit/training/test_bag_means.py` holds it against
+finite differences.
 
 A step divides a word's gradient by the length of all its gradients so far (Adagrad, with one
 number per word). It comes out as Adam does, in less time, and remembers one number of a word where
@@ -33,12 +33,12 @@ def pass_over(
     bags: Bags,
     targets: Array,
     rng: np.random.Generator,
-    *,
-    batch: int,
-    rate: float,
-    contrast: float,
-    dropout: float,
     progress: Progress,
+    *,
+    batch: int = 512,
+    rate: float = 0.1,
+    contrast: float = 0.1,
+    dropout: float = 0.1,
 ) -> None:
     """Take a step for every batch of sentences, in random order.
 
@@ -48,11 +48,11 @@ def pass_over(
         bags: Sentences.
         targets: Where they shall point, (n_targets, dim), of length 1.
         rng: Says the order, and which words are left out.
-        batch: Sentences per step.
-        rate: As in `step`.
-        contrast: As in `gradients`.
-        dropout: Share of words that a step leaves out.
         progress: Is told the loss.
+        batch: Sentences per step.
+        rate: As in `step`. A higher rate forgets the starts of rare words.
+        contrast: As in `gradients`.
+        dropout: Share of words that a step leaves out, so that words do not rely on each other.
     """
     order = rng.permutation(len(bags))
     for low in range(0, len(order), batch):

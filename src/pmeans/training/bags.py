@@ -110,7 +110,7 @@ class BagReader:
         return True
 
     def words(
-        self, listed: Mapping[str, Collection[str]], bonus: int, most: int, fewest: int = 0
+        self, listed: Mapping[str, Collection[str]], bonus: int, most: int, fewest: int
     ) -> dict[str, list[str]]:
         """Return the words of each language, the most frequent first.
 

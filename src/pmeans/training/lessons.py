@@ -1,11 +1,10 @@
-"""What word vectors are taught with: dictionaries, running text, and what they start from."""
+"""What word vectors are taught with: pairs, dictionaries, and what they start from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from pmeans.errors import ConfigError, InputError
 from pmeans.output import unit_rows
 from pmeans.training.bag_means import averaging
 from pmeans.training.bags import BagReader, Bags, Vocabulary
-from pmeans.training.bivcd import LanguageText
-from pmeans.training.corpus import Pair, PairFile, text_lines, words
+from pmeans.training.corpus import Pair, PairFile, words
 from pmeans.training.lexicon import read_dictionary
 from pmeans.training.repair import Affine, pca
 from pmeans.training.trainer import FilePath, FromFiles
@@ -23,11 +21,14 @@ from pmeans.types import Array, Floats, Ints
 Lexica = Mapping[str, Mapping[str, Sequence[str]]]
 """By language and word: the word's translations, each of one word or several."""
 
+COMMON = 1e-3
+"""The a of a / (a + p): a word of this share of the text counts half."""
+LISTED = 3
+"""A word in a dictionary ranks as if the text had it so many times more."""
 COMPARED = 4000
 """Held-out pairs of a file, at most, among which translations are sought."""
 FITTED = 100_000
 """Sentences, at most, whose vectors tell the directions of largest variance."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+")
 _APART = re.compile(r" (?=n't\b|['-]\w)|(?<=\w') ")
 _LOOKED_AT = 1000
 
@@ -138,22 +139,6 @@ def largest_axes(spoken: Array, dim: int, teacher: str, pivot: str) -> Affine:
             f"({pivot}), and dim = {dim} need more. Are the pairs in its language?"
         )
     return pca(spoken[:: -(-n // FITTED)], dim)
-
-
-def text_sentences(text: LanguageText) -> Iterator[str]:
-    """Yield the sentences of running text as they stand."""
-    for paragraph in paragraphs(text):
-        yield from paragraph
-
-
-def paragraphs(text: LanguageText) -> Iterator[list[str]]:
-    """Yield the sentences of one line after the other; where lines are wrapped, of a paragraph."""
-    lines = text_lines(text.path, text.limit)
-    if text.wrapped:  # an empty line ends a paragraph
-        grouped = groupby(lines, key=lambda line: bool(line.strip()))
-        lines = (" ".join(group) for filled, group in grouped if filled)
-    for line in lines:
-        yield _SENTENCE_END.split(line.strip())
 
 
 def first_vectors(

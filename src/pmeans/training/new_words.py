@@ -2,7 +2,8 @@
 
 A word starts as the mean of its translations' vectors. Where all that is taken of a space is the
 mean of a sentence's words, the space is a teacher: the mean of a sentence's words shall point where
-the space's own mean of its translation points. The vectors that are there are not touched.
+the space's own mean of its translation points, by the steps of `pmeans.training.bag_means`. The
+vectors that are there are not touched.
 
 In such a space a long vector counts for much in a mean, as those of rare words do. So a word starts
 as long as its translations are, and one without translations as long as words that are about as
@@ -31,8 +32,7 @@ from pmeans.tensors import precision_of, quantised
 from pmeans.text import splitting
 from pmeans.training.bag_means import pass_over
 from pmeans.training.bags import BagReader
-from pmeans.training.distil import LISTED
-from pmeans.training.lessons import first_vectors
+from pmeans.training.lessons import LISTED, first_vectors
 from pmeans.training.lexicon import WordPairs, project
 from pmeans.training.ngrams import fitted_ngrams, ngram_averages
 from pmeans.training.sentence_pairs import sentence_means
@@ -41,8 +41,6 @@ from pmeans.types import Array, Floats, Progress
 
 EPOCHS = 3
 """Passes over the pairs; more do not make words better that start from their translations."""
-BATCH, RATE, CONTRAST, DROPOUT = 512, 0.1, 0.1, 0.1
-"""As in `pmeans.training.bag_means.pass_over`, for vectors of which the typical one is 1 long."""
 NEAREST = 100
 """Words that are about as frequent, of which one length is typical."""
 BUCKETS = 16_000
@@ -131,9 +129,8 @@ def placed(
     squares = np.zeros(len(found), dtype=np.float32)
     for epoch in range(EPOCHS):
         pass_over(
-            found, squares, bags, targets, np.random.default_rng([0, epoch]), batch=BATCH,
-            rate=RATE, contrast=CONTRAST, dropout=DROPOUT,
-            progress=within(progress, epoch, EPOCHS),
+            found, squares, bags, targets, np.random.default_rng([0, epoch]),
+            within(progress, epoch, EPOCHS),
         )  # fmt: skip
     started: Array = np.any(found, axis=1)
     return [kept[i] for i in np.flatnonzero(started).tolist()], found[started] * typical

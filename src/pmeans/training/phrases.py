@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 
 from pmeans.kernels.index import LONGEST_PHRASE
-from pmeans.output import unit_rows
-from pmeans.training.bag_means import averaging
-from pmeans.training.bags import Bags, Side
-from pmeans.types import Array, Floats, Ints
+from pmeans.training.bags import Side
+from pmeans.types import Floats, Ints
 
 FEWEST = 5
-"""A phrase must occur so often; one of a dictionary `pmeans.training.distil.LISTED` times less."""
+"""A phrase must occur so often; one of a dictionary `pmeans.training.lessons.LISTED` times less."""
 TRIED = 5
 """Times as many phrases are looked at as are chosen, the most frequent ones."""
 _BLOCK = 8192  # sentences at a time
@@ -57,15 +55,6 @@ def useful_phrases(
         sums = sums + having[some].T @ left(numbers[some])
     worth = np.sqrt(np.einsum("ij,ij->i", sums, sums) / having.sum(axis=0))
     return [phrases[i] for i in np.argsort(-worth, kind="stable")[:most].tolist()]
-
-
-def left_over(vectors: Floats, bags: Bags, targets: Array, sentences: Ints) -> Floats:
-    """Return the part of each sentence's target at right angles to the mean of its words."""
-    ids, owner = bags.words_of(sentences)
-    rows, averages = averaging(ids, owner, len(sentences))
-    means = unit_rows(averages @ vectors[rows])
-    goals = targets[bags.targets[sentences]].astype(np.float32)
-    return goals - np.einsum("ij,ij->i", goals, means)[:, None] * means
 
 
 def _candidates(

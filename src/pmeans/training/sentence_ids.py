@@ -8,9 +8,10 @@ They are a file of their own: a machine with an accelerator fits vectors to it, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Self
 
@@ -20,14 +21,14 @@ from pmeans.errors import FormatError, InputError
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.training.bags import Side
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.corpus import PairFile
-from pmeans.training.lessons import paragraphs
+from pmeans.training.corpus import PairFile, text_lines
 from pmeans.training.trainer import digest
 from pmeans.training.word2vec import check_language
 from pmeans.types import Array, Ids, Ints, Progress
 
 _FORMAT = "pmeans-sentences"
 _LISTED = "words."
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)]*\s+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,16 @@ def running(
         if not any(each.strip() for each in sentences[before:]):
             raise InputError(f"{file.path}: no words.")
     return numbered({lang: sentences}, np.empty((0, 2), np.int32), words, min_count)
+
+
+def paragraphs(text: LanguageText) -> Iterator[list[str]]:
+    """Yield the sentences of one line after the other; where lines are wrapped, of a paragraph."""
+    lines = text_lines(text.path, text.limit)
+    if text.wrapped:  # an empty line ends a paragraph
+        grouped = groupby(lines, key=lambda line: bool(line.strip()))
+        lines = (" ".join(group) for filled, group in grouped if filled)
+    for line in lines:
+        yield _SENTENCE_END.split(line.strip())
 
 
 def paired(

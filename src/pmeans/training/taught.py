@@ -39,8 +39,9 @@ from pmeans.training import students
 from pmeans.training.bags import BagReader, Types
 from pmeans.training.composed_words import ComposedWords
 from pmeans.training.corpus import PairFile
-from pmeans.training.distil import COMMON, LISTED
 from pmeans.training.lessons import (
+    COMMON,
+    LISTED,
     DictionaryFile,
     Lexica,
     add_pairs,

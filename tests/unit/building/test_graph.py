@@ -141,7 +141,7 @@ def test_a_changed_tokenizer_makes_another_space(folder):
     for name in ("model.onnx", "tokenizer.json", "pairs.tsv"):
         (folder / name).write_text("1")
     (folder / "taught.toml").write_text(
-        'kind = "distil"\nname = "taught"\nteacher = { path = "model.onnx" }\n'
+        'kind = "taught"\nname = "taught"\nteacher = { path = "model.onnx" }\n'
         'pairs = [{ path = "pairs.tsv", first = "en", second = "de" }]\n'
     )
     (before,) = Graph().targets([str(folder / "taught.toml")])

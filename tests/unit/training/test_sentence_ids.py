@@ -7,7 +7,7 @@ from pmeans.errors import FormatError, InputError
 from pmeans.tensors import write_tensors
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
-from pmeans.training.sentence_ids import Sentences, paired, running
+from pmeans.training.sentence_ids import Sentences, paired, paragraphs, running
 
 
 def quiet(share, words):
@@ -119,3 +119,12 @@ def test_pairs_of_which_one_side_is_always_unknown_are_refused(tmp_path):
     (tmp_path / "apart.tsv").write_text("\n".join(lines) + "\n")
     with pytest.raises(InputError, match=r"apart\.tsv: fewer than 2 pairs"):
         paired([PairFile(str(tmp_path / "apart.tsv"), "en", "de")], 2, 1, 0, quiet)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_running_text_is_cut_into_sentences(wrapped, tmp_path):
+    end = "\n" if wrapped else " "
+    (tmp_path / "t.txt").write_text(f"“Who{end}are you?” he said. I{end}am!\n\nA second one\n")
+    text = LanguageText(str(tmp_path / "t.txt"), lang="en", wrapped=wrapped)
+    sentences = [sentence for each in paragraphs(text) for sentence in each if sentence]
+    assert sentences == ["“Who are you?", "he said.", "I am!", "A second one"]

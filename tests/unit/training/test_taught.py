@@ -66,6 +66,20 @@ def test_words_of_all_languages_come_to_mean_the_same(trainer):
     assert "held out: cosine en 0." in space.source
 
 
+def test_without_a_licence_the_terms_are_those_of_the_material(trainer):
+    short = replace(trainer, epochs=1)
+    assert train(short).licence == "terms of its material: said, de.tsv, ru.tsv"
+    assert train(replace(short, licence="CC0")).licence == "CC0"
+
+
+def test_the_most_frequent_words_have_a_vector_of_their_own_in_their_order(trainer):
+    space = train(replace(trainer, epochs=1, words=5))
+    counts = np.bincount(SENTENCES[:576].ravel())
+    listed = [spelled("de").index(word) for word in space.words("de")]
+    assert len(listed) == 5
+    assert counts[listed].tolist() == sorted(counts, reverse=True)[:5]
+
+
 def test_an_unknown_word_is_composed_as_it_was_trained(trainer):
     few = train(replace(trainer, words=20))
     every = [w for w in spelled("de")[:38] if few.row(w, "de") < 0]
@@ -147,6 +161,7 @@ def test_buckets_are_those_of_the_folded_word_and_of_its_skeleton():
         ({"across": -1.0}, "across must lie between 0 and 100"),
         ({"rate": 0.0}, "rate must be above 0"),
         ({"buckets": 0}, "buckets must be at least 1"),
+        ({"phrases": -1}, "phrases must be at least 0, not -1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(trainer, change, problem):
