@@ -147,7 +147,8 @@ def test_what_was_interrupted_ends_with_the_same_bytes(lessons, own, tmp_path, m
 def test_pairs_of_the_same_sentence_are_no_wrong_answers(lessons, own):
     torch = pytest.importorskip("torch")
     state = {"own": students._Rows(torch, "cpu", own)}
-    pupil = students._Students(torch, "cpu", lessons, replace(HOW, contrast=0.0, relations=0.0), state)
+    how = replace(HOW, contrast=0.0, relations=0.0)
+    pupil = students._Students(torch, "cpu", lessons, how, state)
     means = torch.tensor(np.random.default_rng(5).normal(size=(2, DIM)), dtype=torch.float32)
     # Two pairs of one sentence whose translations are the same: there is nothing to tell apart.
     both = torch.cat([means[:1], means[:1], means[1:], means[1:]])
