@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pmeans.baselines.base import Baseline
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import count
+from pmeans.spaces.space import WordSpace
+from pmeans.tensors import precision_of
 from pmeans.types import Power
 
 _MATERIAL = "## Material"
@@ -41,6 +43,7 @@ def render(
         written.strip() or f"# {encoder.name}",
         f"## Parts\n\n{encoder.dim:,} columns, recipe `{encoder.recipe.id}`.",
         _table(["space", "powers", "dim", "type", *(f"words {lang}" for lang in languages)], parts),
+        *(_composed(space) for space in encoder.spaces.values() if space.subwords),
         "## Fitted",
         _table(["language", "z-norm", "map"], _fitted(encoder)),
         *([_told_apart(encoder)] if encoder.identifier else ()),
@@ -76,6 +79,25 @@ def licences(card: str) -> tuple[str, ...]:
     # A language that was added later is described in words.
     added = re.findall(r"^## Added: (\S+)$", card, re.MULTILINE)
     return tuple(dict.fromkeys([*rows[2:], *(f"see card for {lang}" for lang in added)]))
+
+
+def _composed(space: WordSpace) -> str:
+    """Return what a space with n-grams does with words that it lacks."""
+    sub = space.subwords
+    assert sub is not None
+    own = "".join(f"; {lang} has {n:,} of its own" for lang, n in sub.own.items())
+    shared = len(sub.ngrams) - sum(sub.own.values())
+    text = (
+        f"A word that {space.name} lacks is composed from n-grams of {sub.minn} to {sub.maxn} "
+        f"characters, in {shared:,} rows of {precision_of(sub.ngrams)} that the languages "
+        f"share{own}."
+    )
+    if not sub.folded:
+        return text
+    return (
+        f"{text} The n-grams are folded: those of the word without accents, in Latin letters, and "
+        "of its consonants. Another spelling of a known word has the vector of that word."
+    )
 
 
 def _fitted(encoder: PowerMeanEncoder) -> list[list[str]]:

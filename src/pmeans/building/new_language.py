@@ -256,6 +256,13 @@ class NewLanguage:
             lines.append(f"- Pairs that the model carries as text: {n_pairs:,}.")
         if encoder.alignment:
             lines.append(f"- Map: {encoder.alignment.maps[self.lang].origin}.")
+        if encoder.identifier and match(self.lang, encoder.identifier.languages):
+            lines.append("- The language of a text is found, also if it is this one.")
+        elif encoder.identifier:
+            lines.append(
+                "- The language of a text must be named from now on: the model's identifier does "
+                f"not know {self.lang}."
+            )
         title = f"\n## Added: {self.lang}\n\nWhat is said above is about the model before.\n\n"
         return title + "\n".join(lines) + "\n"
 

@@ -268,6 +268,19 @@ def test_a_part_is_packed_into_four_bits(folder):
     assert encoder.encode("die Katze", lang="de").any()
 
 
+def test_the_card_says_what_becomes_of_unknown_words(folder):
+    space = find_space(str(folder / "toy.safetensors"))
+    ngrams = np.random.default_rng(1).standard_normal((1020, 2)).astype(np.float32)
+    subwords = Subwords(ngrams, 3, 6, own={"de": 20}, folded=True)
+    save_space(replace(space, subwords=subwords, path=""), folder / "toy.safetensors")
+    made(folder, change=lambda t: t.replace('3\nprecision = "int8"', '3\nprecision = "int4"'))
+    card = (folder / "out" / "MODEL.md").read_text()
+    assert (
+        "A word that toy lacks is composed from n-grams of 3 to 6 characters, in 1,000 rows of "
+        "int4 that the languages share; de has 20 of its own. The n-grams are folded: "
+    ) in card
+
+
 def test_the_card_has_what_was_written_and_what_was_built(folder):
     made(folder)
     card = (folder / "out" / "MODEL.md").read_text()

@@ -13,6 +13,7 @@ from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords
 from pmeans.training.corpus import Pair, PairFile
 from pmeans.translations import Translations
+from toy_identifier import make_identifier
 
 WORDS = {"en": ["dog", "house", "home", "runs", "42", "."], "de": ["hund", "haus", "rennt"]}
 VECTORS = [[4, 0], [0, 4], [8, 8], [-4, 2], [1, 3], [2, -2], [4, 1], [3, 5], [-4, 1]]
@@ -266,3 +267,19 @@ def test_without_pairs_the_translations_stay_as_they_are(folder):
     old = Translations("en", {"de": [("the dog runs home", "der hund rennt heim")]})
     encoder = toy(align="canonical").replace(translations=old)
     assert french(folder).add_to(encoder, progress=quiet).translations == old
+
+
+@pytest.mark.parametrize(
+    ("known", "said"), [("fr", "is found, also if it"), ("it", "must be named")]
+)
+def test_the_card_says_whether_texts_of_the_new_language_are_recognised(folder, known, said):
+    identifier = make_identifier(WORDS | {known: ["chien", "court"]})
+    models.save(toy().replace(identifier=identifier), folder / "old")
+    grown = french(folder).make(folder / "old", folder / "new", progress=quiet)
+    assert f"- The language of a text {said}" in (folder / "new" / "MODEL.md").read_text()
+    if known == "fr":
+        langs = [each.lang for each in grown.detect(["chien court", "dog runs"])]
+        assert langs == ["fr", "en"]
+    else:
+        with pytest.raises(LanguageError, match="does not know fr"):
+            grown.detect(["dog runs"])
