@@ -23,12 +23,6 @@ MEASURES = {
     "STS, en-xx": "STS across {}", "STS, xx-xx": "STS within {0}→{0}",
     "genre, from English": "genre {}", "books": "books {}", "films": "films {}",
 }  # fmt: skip
-CARD = {
-    "film reviews": "films", "book reviews": "books", "genre of a sentence": "genre",
-    "AM": "AM", "AC": "AC", "CLS": "CLS", "STS": "STS", "NTREX": "NTREX",
-}  # fmt: skip
-"""What the rows of the default model's card are in the results, by how they begin."""
-WIDE_CARD = {"NTREX": "NTREX from English", "STS": "STS across", "genre of a sentence": "genre"}
 TASKS = {"book reviews": "CLS-reviews", "film reviews": "CLS-films", "genre": "XNLI-genre"}
 
 
@@ -70,37 +64,11 @@ def languages(row: str, column: str) -> str:
     return cells.get(("wide", MEASURES[column].format(CODES[row])), "")
 
 
-def broad(row: str, column: str) -> str:
-    return numbers("transfer-broad")[row, column]
-
-
-def mapped(row: str, column: str) -> str:
-    return numbers("mapped-columns")[row, column]
-
-
-def eleven(row: str, column: str) -> str:
-    return wide_card("NTREX", column)
-
-
-def card(row: str, column: str) -> str:
-    columns = CARD[row.partition(",")[0]], CODES[column]
-    return numbers("transfer-broad").get(("the model in the package", " ".join(columns)), "")
-
-
-def wide_card(row: str, column: str) -> str:
-    return numbers("languages").get(("wide", f"{WIDE_CARD[row.partition(',')[0]]} {column}"), "")
-
-
 TABLES: list[tuple[str, str, Callable[[str, str], str]]] = [
     ("docs/transfer.md", "AM de", product),
     ("results/README.md", "AM de", product),
-    ("results/README.md", "models, mean of the group", broad),
-    ("results/README.md", "what mapped columns count", mapped),
-    ("results/README.md", "English finds its translation, %", eleven),
     ("docs/transfer.md", "answered at 0.7", confidence),
     ("docs/languages.md", "words known", languages),
-    ("recipes/default.md", "English", card),
-    ("recipes/wide.md", "cs", wide_card),
 ]
 """A page, a column by which its table is found, and what its cells are."""
 
@@ -152,10 +120,6 @@ def figures() -> Iterator[tuple[str, str]]:
             f"{cost[1]:.1f} on graded pairs, {cost[2]:.1f} and {cost[3]:.1f} on retrieval, "
             f"{min(rest):.1f} to {max(rest):.1f} on the rest."
         ),
-    )
-    yield (
-        "recipes/wide.md",
-        f"In English, German and French it is {cost[0]:.1f} points below the model in pmeans",
     )
     genres = numbers("languages")
     others, english = genres["wide", "genre from other languages"], genres["wide", "genre"]
