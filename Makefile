@@ -11,10 +11,10 @@ NATIVE = $(wildcard native/*) CMakeLists.txt
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-setup: $(STAMP)  ## create .venv and install pmeans into it, with all that its development needs
-$(STAMP): pyproject.toml constraints.txt $(NATIVE)
+setup: $(STAMP)  ## create .venv and install pmeans and its laboratory, with all that development needs
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' --editable ./lab
 	touch $@
 
 PACKS = $(dir $(wildcard packages/*/pyproject.toml))
@@ -84,7 +84,7 @@ bench: .venv-bench/.installed .venv-bench-fse  ## measure against other librarie
 .venv-bench/.installed: pyproject.toml constraints.txt $(NATIVE) $(shell find src -name '*.py')
 	test -x .venv-bench/bin/python || $(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
-	.venv-bench/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[bench]'
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt '.[bench]' ./lab
 	touch $@
 
 .venv-bench-fse:
@@ -105,19 +105,19 @@ golden: setup  ## write the kept numbers of tests/golden/model again, after a ch
 
 outputs: setup  ## write what snippets print, and numbers of results, into README and docs (PAGES: which)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
-	$(BIN)/python tests/golden/test_docs_tables.py
+	$(BIN)/python lab/tests/golden/test_docs_tables.py
 	PYTHONPATH=tests $(BIN)/python tests/integration/test_docs.py $(PAGES)
 
 tables: setup  ## render tables and figures of all results again
-	for rows in results/*/rows.json; do name=$$(basename $$(dirname $$rows)); \
-	  $(BIN)/pmeans eval table experiments/$$name.toml --output results/$$name/table.md || exit 1; \
+	cd lab && for rows in results/*/rows.json; do name=$$(basename $$(dirname $$rows)); \
+	  ../$(BIN)/pmeans eval table experiments/$$name.toml --output results/$$name/table.md || exit 1; \
 	done
-	$(BIN)/python studies/maps.py table
-	$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
-	$(BIN)/python studies/peers.py --render
-	$(BIN)/python studies/names_and_numbers.py --render
-	$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
-	$(BIN)/pmeans eval plot experiments/languages-ntrex.toml --output results/languages/ntrex.svg
+	cd lab && ../$(BIN)/pmeans eval plot experiments/paper-figure1.toml --output results/paper-figure1/figure.svg
+	cd lab && ../$(BIN)/pmeans eval plot experiments/languages-ntrex.toml --output results/languages/ntrex.svg
+	cd lab && ../$(BIN)/python studies/maps.py table
+	cd lab && ../$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
+	cd lab && ../$(BIN)/python studies/peers.py --render
+	cd lab && ../$(BIN)/python studies/names_and_numbers.py --render
 	$(BIN)/python benchmarks/baselines.py --render
 
 FUZZ = $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

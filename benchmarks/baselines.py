@@ -38,12 +38,12 @@ import report
 from contestants import HERE
 from pmeans.baselines.base import Baseline
 from pmeans.errors import PmeansError
-from pmeans.evaluation import tasks
-from pmeans.experiments.encoders import Shelf
-from pmeans.experiments.plan import EncoderRow
-from pmeans.experiments.plots import group_of
 from pmeans.recipe import Part
 from pmeans.sentence_encoder import SentenceEncoder
+from pmeans_lab.evaluation import tasks
+from pmeans_lab.experiments.encoders import Shelf
+from pmeans_lab.experiments.plan import EncoderRow
+from pmeans_lab.experiments.plots import group_of
 from worker import pass_over
 
 DATA = Path(os.environ.get("PMEANS_DATA", HERE.parents[1] / "shared" / "data"))
@@ -110,13 +110,13 @@ def main() -> None:
         folder, picture = HERE.parent / "build" / "bench", HERE.parent / "build" / "bench"
         folder.mkdir(parents=True, exist_ok=True)
     else:
-        folder, picture = HERE, HERE.parent / "results" / "baselines"
+        folder, picture = HERE, HERE.parent / "lab" / "results" / "baselines"
     path = folder / "baselines.json"
     if not options.render:
         raw = measured(2000, 32, 1) if options.quick else measured(10_000, 256, 5)
         path.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
     raw = json.loads(path.read_text(encoding="utf-8"))
-    results = HERE.parent / "results"
+    results = HERE.parent / "lab" / "results"
     baselines_report.draw(raw, results, picture / "cost.svg")
     page = baselines_report.rendered(raw, results)
     path.with_suffix(".md").write_text(page, encoding="utf-8")

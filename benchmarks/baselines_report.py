@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from arena import ratios, shown
-from pmeans.evaluation import cells, tasks
-from pmeans.experiments import plots
-from pmeans.experiments.plan import EncoderRow
-from pmeans.experiments.results import Over, Scores
-from pmeans.experiments.statistics import Interval
+from pmeans_lab.evaluation import cells, tasks
+from pmeans_lab.experiments import plots
+from pmeans_lab.experiments.plan import EncoderRow
+from pmeans_lab.experiments.results import Over, Scores
+from pmeans_lab.experiments.statistics import Interval
 from report import table
 
 TASKS = ("AM", "AC", "CLS", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC")
@@ -63,7 +63,7 @@ def rendered(raw: dict[str, Any], results: Path) -> str:
     lines = [
         "# Baselines beside power means of the same size", "",
         *findings(systems, beside), "",
-        "![Average score against sentences per second](../results/baselines/cost.svg)", "",
+        "![Average score against sentences per second](../lab/results/baselines/cost.svg)", "",
         f"`{about['command']}` on {about['date']}: {about['processor']}, {about['cores']} cores, "
         f"load {about['load_at_start']:.1f} before the start; {about['system']}, Python "
         f"{about['python']}, {about['kernels']} kernels, {versions}. "
@@ -88,7 +88,7 @@ def rendered(raw: dict[str, Any], results: Path) -> str:
         ), "",
         "- The score is the average of the nine English tasks, with half of its 95 % interval.",
         "- Seconds to train marked with * are of an NVIDIA H200 "
-        "([which runs](../results/baselines/README.md)); the others were taken here, on the "
+        "([which runs](../lab/results/baselines/README.md)); the others were taken here, on the "
         f"{many['sentences']:,} sentences. Word vectors are taken as given.",
         "- The teachers were trained by others, and power means are not trained.",
         "- MB are those of the files that a system reads, with all its languages and words.",

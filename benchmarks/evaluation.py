@@ -6,7 +6,7 @@ widened by a fixed random projection. The reference runs on one thread or on two
 less time for its first fit. Where there is CUDA, the torch engine has its turn as well.
 
 Fits of AM with learning rates of 0.005 and more may differ: their training amplifies rounding,
-as `pmeans.evaluation.torch_engine` explains.
+as `pmeans_lab.evaluation.torch_engine` explains.
 
 With --complete, all 410 fits of CR and all 250 of AC are done by both, and the scores that a
 table would show are set side by side.
@@ -35,12 +35,12 @@ import torch
 import oracle
 import pmeans
 from pmeans import kernels
-from pmeans.evaluation import tasks, torch_engine
-from pmeans.evaluation.dataset import Dataset, Examples
-from pmeans.evaluation.draws import glorot, linear
-from pmeans.evaluation.protocols import evaluate
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ints
+from pmeans_lab.evaluation import tasks, torch_engine
+from pmeans_lab.evaluation.dataset import Dataset, Examples
+from pmeans_lab.evaluation.draws import glorot, linear
+from pmeans_lab.evaluation.protocols import evaluate
 
 DIM, SEED, ROUNDS = 3600, 1111, 3
 SENTEVAL = FitRule(64, 4, 200, 6, False, "sum", "accuracy")

@@ -16,10 +16,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from pmeans import Part, PowerMeanEncoder, Recipe
-from pmeans.evaluation import tasks
 from pmeans.spaces.library import find_space
 from pmeans.transfer import explain as rules
 from pmeans.znorm import Statistics, ZNorm
+from pmeans_lab.evaluation import tasks
 
 INF = float("inf")
 space, task = find_space(sys.argv[1]), tasks.find("MR")

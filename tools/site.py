@@ -1,8 +1,8 @@
 """What MkDocs makes the site of: the pages of the whole project, under the paths they have in it.
 
-So a link from docs/ to results/ is the same on the site and in the repository. Two pages are made
-here: the reference, of the public names, and the tour, of the notebook. A page that would fetch
-anything from another host stops the build.
+So a link from docs/ to lab/results/ is the same on the site and in the repository. Two pages are
+made here: the reference, of the public names, and the tour, of the notebook. A page that would
+fetch anything from another host stops the build.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pygments.formatters import HtmlFormatter
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("*.md", "*.svg", "*.toml", "LICENSE", "CITATION.cff", "deploy/*")
-HIDDEN = ("packages/", "src/", "tests/")
+HIDDEN = ("packages/", "src/", "tests/", "lab/src/", "lab/tests/")
 REFERENCE = ("pmeans", "pmeans.transfer", "pmeans.search", "pmeans.errors")
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|audio|video|embed|link(?![^>]*rel=\"canonical\"))\b[^>]*?"

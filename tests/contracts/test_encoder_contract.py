@@ -21,8 +21,8 @@ from pmeans.baselines.sums import SumEncoder
 from pmeans.baselines.teacher_encoder import TeacherEncoder
 from pmeans.baselines.tfidf import Tfidf
 from pmeans.errors import InputError, LanguageError
-from pmeans.evaluation.controls import RandomProjection
 from pmeans.spaces.space import Subwords
+from pmeans_lab.evaluation.controls import RandomProjection
 
 TEXTS = {
     "en": ["the old dog sees a cat", "a house", "xyzzy", "", "The DOG! 42 houses", "dogs walking"],

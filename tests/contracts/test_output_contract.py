@@ -1,5 +1,7 @@
 """No command writes over what it reads: every output of every command, against every input.
 
+The commands of the laboratory are held to it as well.
+
 `ROLES` says of each argument that may name a file whether it is read or written. A command with an
 argument that it does not list fails the first test, and an output without a line to try it with
 fails the second.
@@ -44,8 +46,8 @@ ROLES = {
     "spaces convert": "file < prune < out >",
     "spaces export": "name < file >",
     "spaces merge": "names < out >",
-    "spaces eval": "name < data < picture >",
     "eval run": "experiment < data < results >",
+    "eval space": "name < data < picture >",
     "eval tasks": "data <",
     "eval table": "experiment < results < output >",
     "eval compare": "results <",
@@ -65,7 +67,8 @@ def roles(command, sign):
 def commands(group=None, path=()):
     """Yield all commands by the words that call them."""
     group = group or typer.main.get_command(app)
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))
         else:
@@ -124,8 +127,8 @@ CASES = {
         {"names": ["s.safetensors", "d.safetensors"]},
         "new.safetensors",
     ),
-    ("spaces eval", "picture"): Case(
-        "spaces eval s.safetensors --data data --picture {}",
+    ("eval space", "picture"): Case(
+        "eval space s.safetensors --data data --picture {}",
         {"name": ["s.safetensors"], "data": ["data/lexicon/en-de.bli.test.tsv"]},
         "new.svg",
     ),

@@ -23,14 +23,11 @@ from snippets import FENCE, ROOT, run_page, run_snippets, write_outputs
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 EVERY_PAGE = [
     *ROOT.glob("*.md"),
-    *(
-        p
-        for d in ("benchmarks", "demo", "docs", "results")
-        for p in sorted((ROOT / d).rglob("*.md"))
-    ),
+    *(p for d in ("benchmarks", "demo", "docs", "lab") for p in sorted((ROOT / d).rglob("*.md"))),
 ]
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
-NAMED = re.compile(r"`((?:src|tests|recipes|experiments|studies|benchmarks|docs)/[\w./-]+)`")
+FOLDERS = "src|tests|recipes|experiments|studies|benchmarks|docs|lab|results"
+NAMED = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 LIBRARIES = {
     "integrations.md": ["bertopic", "keybert", "langchain_core", "mteb", "sentence_transformers"],
     "scale.md": ["faiss", "lance", "pgvector", "psycopg", "pyspark", "qdrant_client", "ray"],
@@ -75,7 +72,9 @@ def options_of(page: Path) -> tuple[str, ...]:
 def test_what_a_page_names_or_links_to_exists(page):
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     named = {path for path in NAMED.findall(text) if "NAME" not in path}
-    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    # Pages of the laboratory name what lies in it by its path there.
+    bases = (ROOT, ROOT / "lab") if "lab" in page.relative_to(ROOT).parts else (ROOT,)
+    assert [each for each in sorted(named) if not any((b / each).exists() for b in bases)] == []
     for path, anchor in LINK.findall(text):
         target = page.parent / path if path else page
         assert target.exists(), f"{page.name}: {path}"

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
 from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
-from pmeans.evaluation.measures import retrieval
 from pmeans.training.corpus import Pair, PairFile
+from pmeans_lab.evaluation.measures import retrieval
 
 pytestmark = pytest.mark.data
 

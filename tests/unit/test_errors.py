@@ -8,7 +8,6 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.errors import InputError, PmeansError, check_seed, count, did_you_mean, shown
-from pmeans.evaluation.controls import RandomProjection
 from pmeans.rows import Fields, open_source
 from pmeans.spaces import edit
 from pmeans.spaces.export import to_text
@@ -61,7 +60,6 @@ def test_whatever_draws_refuses_what_is_no_seed(toy, seed):
     texts, labels = ["the cat", "sat"] * 5, ["a", "b"] * 5
     calls = [
         lambda: TransferClassifier(encoder, seed=seed).fit(texts, labels, lang="en"),
-        lambda: RandomProjection(encoder, 3, seed),
         lambda: PowerLearner(seed=seed),
         lambda: drawn(texts, 2, seed),
     ]

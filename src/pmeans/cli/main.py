@@ -15,13 +15,23 @@ import typer
 from typer.core import TyperGroup
 
 from pmeans._version import __version__
-from pmeans.cli import embed, evaluate, listing, making, search, serve, spaces, transfer
+from pmeans.cli import embed, listing, making, plugins, search, serve, spaces, transfer
 from pmeans.cli.console import say, typed, warn
 from pmeans.errors import PmeansError
 
 
 class _Commands(TyperGroup):
-    """Turns what a user can cause into one line and an exit code; bugs keep their traceback."""
+    """The commands, with those of other packages after our own.
+
+    What a user can cause becomes one line and an exit code; bugs keep their traceback.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *plugins.names()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        own = super().get_command(ctx, cmd_name)
+        return own or (plugins.command(cmd_name) if cmd_name in plugins.names() else None)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -81,7 +91,6 @@ app.command(epilog=making.EXTEND)(making.extend)
 app.command(epilog=listing.EXAMPLES)(listing.models)
 app.command(epilog=transfer.CLASSIFY)(transfer.classify)
 app.add_typer(spaces.app, name="spaces")
-app.add_typer(evaluate.app, name="eval")
 app.add_typer(transfer.app, name="transfer")
 
 

@@ -27,7 +27,7 @@ def flag(name: str, text: str) -> Any:
 
 def group(text: str) -> typer.Typer:
     """Return an empty group of commands."""
-    return typer.Typer(help=text, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(help=text, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
 def examples(*commands: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pmeans.cli.console import progress, resumable, say, table, warn
-from pmeans.cli.options import Data, argument, examples, flag, group, option
+from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
 from pmeans.files import size
 
@@ -246,46 +246,3 @@ def merge(
     check_output(out or path_of(name), [each.path for each in spaces])
     space = edit.merge(spaces, name)
     store(edit.quantise(space, dtype) if dtype else space, out)
-
-
-@app.command(
-    "eval",
-    epilog=examples("pmeans spaces eval bivcd --data ~/data --word house --picture pairs.svg"),
-)
-def measure(
-    name: Space,
-    *,
-    data: Data = None,
-    word: Annotated[
-        list[str] | None,
-        option("WORD", "Also show the neighbours of WORD. May be given several times."),
-    ] = None,
-    picture: Annotated[Path | None, option("FILE", "Also draw translation pairs, as .svg.")] = None,
-) -> None:
-    """Measure a word space: word similarity, dictionary, sentence retrieval.
-
-    Spearman: correlation of cosines with people's scores of pairs of words. P@K: how often one of
-    the K nearest words by CSLS is a translation. Retrieval: how often the nearest of the held-out
-    sentences is the translation, by the means of words.
-    """
-    from pmeans.evaluation.measures import space_report as report
-    from pmeans.outputs import check_output
-    from pmeans.spaces.library import data_home, find_space
-
-    space, folder = find_space(name), data_home(data, needed=True)
-    if picture:
-        check_output(picture, [space.path, *report.files_of(folder)])
-    with progress("measuring") as step:
-        found = list(report.measures(space, folder, step))
-    rows = []
-    for each in found:
-        value = "–" if each.value is None else f"{each.value:.3f}"
-        rows.append((each.what, each.lang, each.on, value, f"{each.covered:,} of {each.total:,}"))
-    table(("MEASURE", "LANGUAGE", "ON", "VALUE", "COVERED"), rows)
-    if word:
-        print()
-        near = [(each, *row) for each in word for row in report.side_by_side(space, each)]
-        table(("WORD", *map(str.upper, space.languages)), near)
-    if picture:
-        n_pairs, langs = report.draw(space, folder, picture)
-        say(f"{count(n_pairs, 'translation pair')} {'-'.join(langs)} in {picture}.")

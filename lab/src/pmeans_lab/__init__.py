@@ -1,0 +1,1 @@
+"""The evidence beside pmeans: tasks, protocols, experiments, and the paper's tables."""
