@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cosine_similarity
 
-from pmeans.training.tanh_map import TanhMap, gradients
+from pmeans_lab.training.tanh_map import TanhMap, gradients
 
 PAIRS, DIM, BATCH, STEPS, ROUNDS = 20_000, 300, 128, 100, 5
 

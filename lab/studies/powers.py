@@ -30,7 +30,6 @@ from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.files import optional
 from pmeans.kernels import available_threads
 from pmeans.spaces.library import find_space
-from pmeans.training.powers import PowerLearner
 from pmeans.types import Array, Power
 from pmeans_lab.evaluation import cells, protocols, tasks
 from pmeans_lab.evaluation.cells import Cell, encode_classes
@@ -40,6 +39,7 @@ from pmeans_lab.evaluation.protocol import Job
 from pmeans_lab.experiments.comparison import compare
 from pmeans_lab.experiments.render import render
 from pmeans_lab.experiments.statistics import average, interval
+from pmeans_lab.training.powers import PowerLearner
 
 INF = np.inf
 ENGLISH = ("MR", "SUBJ", "MPQA", "SST", "CR", "CLS", "AM", "AC", "TREC")  # the longest first

@@ -27,10 +27,10 @@ from pmeans import config, training
 from pmeans.baselines.base import Baseline
 from pmeans.files import sha256
 from pmeans.tensors import map_tensors, write_tensors
-from pmeans.training.infersent_fit import TrainInferSent
-from pmeans.training.pair_samples import Samples
-from pmeans.training.row_descent import SentenceTrainer
-from pmeans.training.sentence_ids import Sentences
+from pmeans_lab.baselines.infersent.pair_samples import Samples
+from pmeans_lab.baselines.infersent.trainer import TrainInferSent
+from pmeans_lab.baselines.row_descent import SentenceTrainer
+from pmeans_lab.baselines.sentence_ids import Sentences
 
 WHOLE, REPORT, STATE = "fitted.safetensors", "report.json", "state.training"
 PIECE = 15 << 20
@@ -40,7 +40,7 @@ AnyTrainer = TrainInferSent | SentenceTrainer
 
 def recipe(path: str) -> AnyTrainer:
     """Read a trainer; a space that a file of the project makes is taken by its installed name."""
-    baseline = config.read_toml(path).get("kind") in training.BASELINES
+    baseline = config.read_toml(path).get("kind") in training.baseline_kinds()
     trainer = training.read_baseline(path) if baseline else training.from_toml(path)
     if isinstance(trainer, TrainInferSent):
         return replace(trainer, space=trainer.space.rpartition("#")[2])

@@ -14,14 +14,14 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.baselines.base import plain_mean, word_mean
-from pmeans.baselines.infersent import InferSent
-from pmeans.baselines.sent2vec import Sent2Vec
-from pmeans.baselines.sif import Sif, Usif
-from pmeans.baselines.sums import SumEncoder
-from pmeans.baselines.teacher_encoder import TeacherEncoder
-from pmeans.baselines.tfidf import Tfidf
 from pmeans.errors import InputError, LanguageError
 from pmeans.spaces.space import Subwords
+from pmeans_lab.baselines.cvm_add.encoder import SumEncoder
+from pmeans_lab.baselines.infersent.encoder import InferSent
+from pmeans_lab.baselines.sent2vec.encoder import Sent2Vec
+from pmeans_lab.baselines.sif.encoder import Sif, Usif
+from pmeans_lab.baselines.teacher.encoder import TeacherEncoder
+from pmeans_lab.baselines.tfidf.encoder import Tfidf
 from pmeans_lab.evaluation.controls import RandomProjection
 
 TEXTS = {

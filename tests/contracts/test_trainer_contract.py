@@ -15,7 +15,7 @@ from trainer_cases import CASES
 import pmeans
 from pmeans import training
 from pmeans.errors import InputError, PmeansError, StorageError
-from pmeans.training import KINDS
+from pmeans.training import kinds
 
 
 def _named(wanted=lambda case: True):
@@ -98,7 +98,7 @@ def _train_elsewhere(folder, heavy):
 
 
 def test_every_kind_has_a_case():
-    assert {case.kind or name for name, case in CASES.items()} == KINDS.keys()
+    assert {case.kind or name for name, case in CASES.items()} == kinds().keys()
 
 
 @pytest.mark.parametrize("case", ALL)

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
-from pmeans.cli import plugins
+from pmeans import plugins
 from pmeans.cli.main import app
 
 FOLDER = Path(__file__).parent / "help"
@@ -38,7 +38,7 @@ COMMANDS = [
 def said(command):
     # Without these, the width would be that of whatever terminal runs the tests.
     width = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
-    with patch.object(plugins, "names", return_value=()):  # whatever else is installed
+    with patch.object(plugins, "added", return_value={}):  # whatever else is installed
         result = CliRunner(env=width).invoke(app, [*command, "--help"], prog_name="pmeans")
     assert result.exit_code == 0
     return result.stdout

@@ -14,7 +14,6 @@ from pmeans.spaces.export import to_text
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.readers import read_space
 from pmeans.training.corpus import drawn
-from pmeans.training.powers import PowerLearner
 from pmeans.transfer import TransferClassifier
 from pmeans.transfer.labels import AlikeLabelsWarning
 
@@ -60,7 +59,6 @@ def test_whatever_draws_refuses_what_is_no_seed(toy, seed):
     texts, labels = ["the cat", "sat"] * 5, ["a", "b"] * 5
     calls = [
         lambda: TransferClassifier(encoder, seed=seed).fit(texts, labels, lang="en"),
-        lambda: PowerLearner(seed=seed),
         lambda: drawn(texts, 2, seed),
     ]
     for call in calls:

@@ -52,7 +52,7 @@ def content(made):
 def test_what_is_fitted_elsewhere_is_what_is_trained_here(kind, folder, capsys):
     main, recipe = runpy.run_path(str(STUDY))["main"], str(folder / f"{kind}.toml")
     samples, fitted = str(folder / "samples"), str(folder / "fitted")
-    of_space = kind in training.KINDS
+    of_space = kind in training.kinds()
     target = str(folder / ("made.safetensors" if of_space else "made"))
     main("samples", recipe, samples)
     main("fit", recipe, samples, fitted)

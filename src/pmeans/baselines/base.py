@@ -68,7 +68,7 @@ class Baseline(SentenceEncoder):
     """An encoder other than plain power means.
 
     Attributes:
-        kind: What its files call it; a key of `pmeans.baselines.KINDS`.
+        kind: What its files call it; its name among the entry points of `pmeans.baselines`.
         format: Of its settings and arrays; to be raised when they change their meaning.
         folder: Where it was loaded from, if it was.
     """

@@ -14,10 +14,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pmeans import plugins
 from pmeans._version import __version__
-from pmeans.cli import embed, listing, making, plugins, search, serve, spaces, transfer
+from pmeans.cli import embed, listing, making, search, serve, spaces, transfer
 from pmeans.cli.console import say, typed, warn
 from pmeans.errors import PmeansError
+
+COMMANDS = "pmeans.commands"
+"""Of `pmeans.plugins`."""
 
 
 class _Commands(TyperGroup):
@@ -27,11 +31,13 @@ class _Commands(TyperGroup):
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *plugins.names()]
+        return [*super().list_commands(ctx), *plugins.added(COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own = super().get_command(ctx, cmd_name)
-        return own or (plugins.command(cmd_name) if cmd_name in plugins.names() else None)
+        own, others = super().get_command(ctx, cmd_name), plugins.added(COMMANDS)
+        if own or cmd_name not in others:
+            return own
+        return typer.main.get_command(plugins.load(others[cmd_name]))
 
     def invoke(self, ctx: Any) -> Any:
         try:

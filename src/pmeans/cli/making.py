@@ -15,11 +15,10 @@ from pmeans.files import size
 Data = Annotated[Path | None, option("DIR", "What {data} in the files stands for.", shown=DATA)]
 TRAIN = examples(
     "pmeans train recipes/spaces/bivcd.toml --data ../data",
-    "pmeans train recipes/spaces/cca.toml#bivcd-cca-de",
+    "pmeans train recipes/spaces/merged.toml#glove-en-de-fr",
 )
 BUILD = examples(
     "pmeans build recipes/default.toml --out my-model",
-    "pmeans build recipes/baselines/sif-en.toml --out my-sif",
     "pmeans build my-model --package pmeans-model-mine",
 )
 EXTEND = examples(

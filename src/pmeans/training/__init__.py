@@ -19,47 +19,29 @@ Each table of ``for`` makes a space. ``{lang}`` in the file's strings stands for
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pmeans import config
+from pmeans import config, plugins
 from pmeans.errors import ConfigError, did_you_mean, naming
 from pmeans.spaces.library import data_home
 from pmeans.training.trainer import BaselineTrainer, Trainer
 
-KINDS: dict[str, tuple[str, str]] = {
-    "convert": ("joined", "Convert"),
-    "merge": ("joined", "Merge"),
-    "bivcd": ("bivcd", "Bivcd"),
-    "fasttext": ("word2vec", "FastText"),
-    "attract-repel": ("specialise", "AttractRepel"),
-    "morph-fit": ("specialise", "MorphFit"),
-    "projection": ("projection", "Projection"),
-    "cca": ("word_map", "Cca"),
-    "procrustes": ("word_map", "Procrustes"),
-    "dictionary": ("lexicon", "Dictionary"),
-    "repair": ("repair", "Repair"),
-    "taught": ("taught", "Taught"),
-    "random": ("joined", "RandomVectors"),
-    "siamese-cbow": ("siamese_cbow", "SiameseCbow"),
-    "cvm-add": ("cvm_add", "CvmAdd"),
+KINDS: dict[str, str] = {
+    "convert": "pmeans.training.joined:Convert",
+    "merge": "pmeans.training.joined:Merge",
+    "bivcd": "pmeans.training.bivcd:Bivcd",
+    "fasttext": "pmeans.training.word2vec:FastText",
+    "attract-repel": "pmeans.training.specialise:AttractRepel",
+    "morph-fit": "pmeans.training.specialise:MorphFit",
+    "dictionary": "pmeans.training.lexicon:Dictionary",
+    "repair": "pmeans.training.repair:Repair",
+    "taught": "pmeans.training.taught:Taught",
+    "random": "pmeans.training.joined:RandomVectors",
 }
-"""Module and class of each kind."""
-
-BASELINES: dict[str, tuple[str, str]] = {
-    "sif": ("sif_fit", "TrainSif"),
-    "usif": ("sif_fit", "TrainUsif"),
-    "tfidf": ("tfidf_fit", "TrainTfidf"),
-    "teacher": ("teacher", "AsEncoder"),
-    "sum": ("cvm_add", "AsSum"),
-    "sent2vec": ("sent2vec_fit", "TrainSent2Vec"),
-    "sent2vec-file": ("sent2vec_fit", "ReadSent2Vec"),
-    "infersent": ("infersent_fit", "TrainInferSent"),
-}
-"""The same of the kinds whose result is an encoder of `pmeans.baselines`."""
+"""The class of each kind of our own."""
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -72,7 +54,7 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
         data: What ``{data}`` stands for; `data_home` if None.
     """
     content = config.read_toml(path)
-    cls = _of_kind(content.pop("kind", None), KINDS, path)
+    cls = _of_kind(content.pop("kind", None), kinds(), path)
     keys = [field.name for field in dataclasses.fields(cls)]
     found: dict[str, Trainer] = {}
     for variant in _variants(content, keys, str(path), {"data": str(data_home(data))}):
@@ -90,24 +72,34 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
 def read_baseline(path: str | Path, data: str | Path | None = None) -> BaselineTrainer:
     """Read the trainer of a baseline; its file's name is its name unless it says otherwise."""
     content = {"name": Path(path).stem} | config.read_toml(path)
-    cls = _of_kind(content.pop("kind", None), BASELINES, path)
+    cls = _of_kind(content.pop("kind", None), baseline_kinds(), path)
     content = filled(content, {"data": str(data_home(data))}, str(path))
     with naming(str(path)):
         trainer: BaselineTrainer = config.build(cls, content, str(path))
     return trainer.beside(Path(path).resolve().parent)
 
 
-def _of_kind(kind: object, kinds: Mapping[str, tuple[str, str]], path: str | Path) -> type[Any]:
-    if not isinstance(kind, str) or kind not in kinds:
-        if isinstance(kind, str) and kind in BASELINES:
+def kinds() -> dict[str, str]:
+    """Return the kinds whose result is a word space, with those of other packages."""
+    return KINDS | plugins.added("pmeans.trainers")
+
+
+def baseline_kinds() -> dict[str, str]:
+    """Return the kinds whose result is an encoder; other packages have them."""
+    return plugins.added("pmeans.baseline_trainers")
+
+
+def _of_kind(kind: object, known: Mapping[str, str], path: str | Path) -> type[Any]:
+    if not isinstance(kind, str) or kind not in known:
+        if isinstance(kind, str) and kind in baseline_kinds():
             hint = " It makes an encoder: 'pmeans build' takes it."
-        elif isinstance(kind, str) and kind in KINDS:
+        elif isinstance(kind, str) and kind in kinds():
             hint = " It makes a word space: 'pmeans train' takes it."
         else:
-            hint = did_you_mean(str(kind), kinds)
-        raise ConfigError(f"{path}: kind {kind!r} is none of {', '.join(kinds)}.{hint}")
-    module, name = kinds[kind]
-    found: type[Any] = getattr(importlib.import_module(f"pmeans.training.{module}"), name)
+            hint = did_you_mean(str(kind), known)
+        names = ", ".join(known) or "those that are installed"
+        raise ConfigError(f"{path}: kind {kind!r} is none of {names}.{hint}")
+    found: type[Any] = plugins.load(known[kind])
     return found
 
 

@@ -13,9 +13,9 @@ from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.text import splitting
 from pmeans.training.corpus import Pair, PairFile, Portion
-from pmeans.training.tanh_map import retrieved
 from pmeans.types import Array, Floats, Ints
 
+_ROWS = 2048  # of a matrix of cosines
 FEWEST = 100
 """Pairs; of fewer not even two could be held out for each purpose."""
 
@@ -79,3 +79,13 @@ def held_out_report(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goa
         f"cosine {file.first} {near:.3f}, {file.second} {far:.3f}, "
         f"{file.second} finds {file.first} among {len(pairs):,}: {found:.1f} %"
     )
+
+
+def retrieved(first: Floats, second: Floats) -> Array:
+    """Return which rows of the first have their own row of the second nearest by cosine, (n,)."""
+    unit_second = unit_rows(second)
+    nearest = [
+        np.argmax(unit_rows(first[low : low + _ROWS]) @ unit_second.T, axis=1)
+        for low in range(0, len(first), _ROWS)
+    ]
+    return np.concatenate(nearest) == np.arange(len(first))

@@ -1,8 +1,8 @@
 """A teacher: vectors of the sentences of one language, for word vectors to be taught by.
 
-It is a model (`pmeans.baselines.speakers`), or a table of vectors at hand: a word space or any file
-of word vectors that has sentences for words, such as ``X.npy`` beside ``X.words.txt``, one sentence
-per line.
+It is a model (`pmeans.training.sentence_models`), or a table of vectors at hand: a word space or
+any file of word vectors that has sentences for words, such as ``X.npy`` beside ``X.words.txt``, one
+sentence per line.
 
 A model speaks slowly, so what it said is kept: a folder per teacher beside the installed spaces,
 named by a hash of the teacher's files and settings, with a file for every few thousand vectors, in
@@ -20,15 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
-from pmeans.baselines.speakers import Pooling, model_digest, model_files, open_model
-from pmeans.baselines.teacher_encoder import TeacherEncoder
 from pmeans.errors import ConfigError, InputError, StorageError
 from pmeans.output import unit_rows
 from pmeans.spaces.library import home
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.store import open_space
 from pmeans.tensors import decoded, map_tensors, quantised, write_tensors
-from pmeans.training.trainer import BaselineTrainer, FilePath, FromFiles
+from pmeans.training.sentence_models import Pooling, model_digest, model_files, open_model
+from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Progress
 
 KEPT_AT_ONCE = 4096
@@ -115,33 +114,6 @@ class Teacher(FromFiles):
         for at, vectors in parts:
             found[at] = vectors
         return found[places]
-
-
-@dataclass(frozen=True)
-class AsEncoder(BaselineTrainer):
-    """Take a teacher as an encoder, which needs no training: how good could its pupils be?
-
-    Attributes:
-        path: A sentence-transformers folder, or an ONNX file or a folder with ``model.onnx``. It
-            stays where it is.
-        name: Of the encoder.
-        lang: Its language.
-        pooling: As in `Teacher`.
-        tokens: As there.
-    """
-
-    path: FilePath
-    name: str
-    lang: str = "en"
-    pooling: Pooling = "cls"
-    tokens: int = 128
-
-    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> TeacherEncoder:
-        """Open the model; the checkpoint is not used."""
-        progress(0.0, f"opening {Path(self.path).name}")
-        return TeacherEncoder.of_path(
-            self.name, self.path, (self.lang,), pooling=self.pooling, tokens=self.tokens
-        )
 
 
 def _keys(sentences: Sequence[str]) -> Array:

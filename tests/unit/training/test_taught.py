@@ -12,7 +12,7 @@ from pmeans.output import unit_rows
 from pmeans.training.corpus import PairFile
 from pmeans.training.lessons import DictionaryFile
 from pmeans.training.ngrams import folded_buckets
-from pmeans.training.tanh_map import retrieved
+from pmeans.training.sentence_pairs import retrieved
 from pmeans.training.taught import Taught
 from pmeans.training.teacher import Teacher
 

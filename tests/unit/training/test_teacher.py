@@ -7,12 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pmeans.baselines import speakers
-from pmeans.baselines.speakers import OnnxSpeaker
 from pmeans.errors import ConfigError, FormatError, InputError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import save_space
-from pmeans.training import teacher
+from pmeans.training import sentence_models, teacher
+from pmeans.training.sentence_models import OnnxSpeaker
 from pmeans.training.teacher import Teacher
 
 SAID = {"a dog": [3, 4], "the cat": [0, 2], "dog": [1, 0]}
@@ -255,5 +254,7 @@ def test_the_model_of_a_folder_is_made_of_all_its_files(tmp_path):
     (tmp_path / "1_Pooling").mkdir()
     for name in ("modules.json", "model.safetensors", "1_Pooling/config.json"):
         (tmp_path / name).write_bytes(b"")
-    names = [file.relative_to(tmp_path).as_posix() for file in speakers.model_files(tmp_path)]
+    names = [
+        file.relative_to(tmp_path).as_posix() for file in sentence_models.model_files(tmp_path)
+    ]
     assert names == ["1_Pooling/config.json", "model.safetensors", "modules.json"]

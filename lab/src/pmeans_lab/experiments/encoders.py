@@ -19,8 +19,6 @@ from pathlib import Path
 
 from pmeans import models
 from pmeans.baselines.base import Baseline
-from pmeans.baselines.sif import Sif, Usif
-from pmeans.baselines.tfidf import Tfidf
 from pmeans.building.build_file import fit_on_pairs
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, StorageError
@@ -31,6 +29,8 @@ from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
 from pmeans.training.frequencies import row_frequencies
+from pmeans_lab.baselines.sif.encoder import Sif, Usif
+from pmeans_lab.baselines.tfidf.encoder import Tfidf
 from pmeans_lab.evaluation import cells
 from pmeans_lab.evaluation.controls import RandomProjection
 from pmeans_lab.evaluation.protocol import UNCHANGED

@@ -11,11 +11,11 @@ import pytest
 
 from pmeans import kernels
 from pmeans.baselines.base import plain_mean
-from pmeans.baselines.sif import Sif, Usif
-from pmeans.baselines.tfidf import Tfidf
 from pmeans.encoder import PowerMeanEncoder
 from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
+from pmeans_lab.baselines.sif.encoder import Sif, Usif
+from pmeans_lab.baselines.tfidf.encoder import Tfidf
 from pmeans_lab.evaluation.dataset import Dataset, Examples
 from pmeans_lab.evaluation.draws import stratified_folds, subsample
 from pmeans_lab.evaluation.features import Features

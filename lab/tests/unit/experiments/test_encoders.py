@@ -8,7 +8,6 @@ import pytest
 from pmeans import models
 from pmeans.align_fit import Fit
 from pmeans.baselines.base import plain_mean
-from pmeans.baselines.sif import Sif
 from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.recipe import Part
 from pmeans.spaces.edit import quantise
@@ -16,6 +15,7 @@ from pmeans.spaces.library import path_of
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.training.corpus import PairFile
+from pmeans_lab.baselines.sif.encoder import Sif
 from pmeans_lab.experiments.encoders import Shelf
 from pmeans_lab.experiments.plan import EncoderRow
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from pmeans.spaces.space import WordSpace
 from pmeans.training import lexicon
-from pmeans.training.csls import csls_neighbours
 from pmeans.types import Ints
 from pmeans_lab.evaluation.measures import Measured
+from pmeans_lab.training.csls import csls_neighbours
 
 Translations = Mapping[str, Sequence[str]]
 

@@ -1,0 +1,1 @@
+"""Encoders that power means are compared with, each beside its trainer."""

@@ -1,0 +1,1 @@
+"""CVM-add: sums of word vectors that lie near those of translations."""

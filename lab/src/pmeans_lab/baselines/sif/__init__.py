@@ -1,0 +1,1 @@
+"""SIF and uSIF: means weighted by frequency, without their common directions."""

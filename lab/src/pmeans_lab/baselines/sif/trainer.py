@@ -1,0 +1,78 @@
+"""SIF and uSIF as build files: a word space, frequencies, and text of the training language."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pmeans.baselines.base import plain_mean
+from pmeans.encoder import PowerMeanEncoder
+from pmeans.errors import ConfigError, naming
+from pmeans.spaces.library import find_space
+from pmeans.training.corpus import text_lines
+from pmeans.training.frequencies import Counted, row_frequencies
+from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef, check_numbers
+from pmeans.types import Floats, Progress, Tokenizer
+from pmeans_lab.baselines.sif.encoder import Sif, Usif
+
+
+@dataclass(frozen=True)
+class TrainUsif(BaselineTrainer):
+    """Train uSIF.
+
+    Attributes:
+        space: The word vectors, of one language or several.
+        text: Sentences of the training language, one per line. Of a line with tabs only the last
+            column is text.
+        lang: The training language.
+        name: Of the encoder.
+        frequencies: Where those of a language's words come from; wordfreq if nothing is said.
+        tokenizer: As in a recipe.
+        limit: Only so many lines of the text.
+    """
+
+    space: SpaceRef
+    text: FilePath
+    lang: str
+    name: str
+    frequencies: tuple[Counted, ...] = ()
+    tokenizer: Tokenizer = "words"
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        check_numbers(self, {"limit": 1})
+
+    def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Sif:
+        """Weigh the words and fit the rest; the checkpoint is not used."""
+        space = find_space(self.space)
+        progress(0.0, f"frequencies of {len(space):,} words")
+        made = self._made(
+            plain_mean(space, self.name, self.tokenizer),
+            row_frequencies(space, self.frequencies, self.tokenizer),
+        )
+        progress(0.5, f"sentences of {Path(self.text).name}")
+        with naming(self.text):
+            return made.fit(text_lines(self.text, self.limit), lang=self.lang)
+
+    def _made(self, encoder: PowerMeanEncoder, frequencies: Floats) -> Sif:
+        return Usif(self.name, encoder, frequencies)
+
+
+@dataclass(frozen=True)
+class TrainSif(TrainUsif):
+    """Train SIF: the same, and a.
+
+    Attributes:
+        a: How common a word must be to weigh half as much as a rare one.
+    """
+
+    a: float = field(default=1e-3, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.a < math.inf:
+            raise ConfigError(f"{self.name!r}: a must be above 0, not {self.a}.")
+
+    def _made(self, encoder: PowerMeanEncoder, frequencies: Floats) -> Sif:
+        return Sif(self.name, encoder, frequencies, self.a)

@@ -1,0 +1,1 @@
+"""Sentence encoders of others, as encoders."""

@@ -1,0 +1,1 @@
+"""TF-IDF: words counted, rare ones more."""

@@ -1,0 +1,1 @@
+"""Trainers that the paper compares, and that no shipped model needs."""
