@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pmeans import PowerMeanEncoder, models, packs
+from pmeans import PowerMeanEncoder, models
+from pmeans.models import packs
 from pmeans.spaces.space import WordSpace
 
 # No test fetches a model: libraries that would ask a hub for one are told so before they start.

@@ -36,10 +36,10 @@ import numpy as np
 import baselines_report
 import report
 from contestants import HERE
-from pmeans.baselines.base import Baseline
+from pmeans.encoder.recipe import Part
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import PmeansError
-from pmeans.recipe import Part
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.models.baselines.base import Baseline
 from pmeans_lab.evaluation import tasks
 from pmeans_lab.experiments.encoders import Shelf
 from pmeans_lab.experiments.plan import EncoderRow

@@ -39,8 +39,8 @@ from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ints
 from pmeans_lab.evaluation import tasks, torch_engine
 from pmeans_lab.evaluation.dataset import Dataset, Examples
-from pmeans_lab.evaluation.draws import glorot, linear
 from pmeans_lab.evaluation.protocols import evaluate
+from pmeans_lab.evaluation.random_splits import glorot, linear
 
 DIM, SEED, ROUNDS = 3600, 1111, 3
 SENTEVAL = FitRule(64, 4, 200, 6, False, "sum", "accuracy")

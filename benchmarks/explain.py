@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from pmeans import Part, PowerMeanEncoder, Recipe
+from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.spaces.library import find_space
 from pmeans.transfer import explain as rules
-from pmeans.znorm import Statistics, ZNorm
 from pmeans_lab.evaluation import tasks
 
 INF = float("inf")

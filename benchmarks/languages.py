@@ -22,7 +22,7 @@ from lingua import IsoCode639_1, Language, LanguageDetectorBuilder
 
 import pmeans
 from pmeans import kernels
-from pmeans.rows import read_lines
+from pmeans.tables import read_lines
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl", "ru", "sv", "cs")
 MANY, FEW, ROUNDS = 50_000, 1_000, 3

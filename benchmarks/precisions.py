@@ -18,8 +18,8 @@ from typing import get_args
 import numpy as np
 
 from pmeans import kernels
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.recipe import Part, Recipe
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space

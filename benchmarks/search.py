@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from pmeans.output import normalise_rows
+from pmeans.encoder.postprocess import normalise_rows
 from pmeans.search import ApproximateIndex, open_graph, open_index, top_k
 from pmeans.serve.service import Service, Settings
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from gensim.models import Word2Vec
 
-from pmeans.rows import read_lines
+from pmeans.tables import read_lines
 from pmeans.training import corpus, word2vec
 from pmeans.types import Array, Floats
 

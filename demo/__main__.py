@@ -5,8 +5,9 @@ from pathlib import Path
 import pmeans
 from demo.findings import LANGUAGES, Findings, Score, find, per_cent
 from demo.report import render
-from pmeans import PowerMeanEncoder, packs
+from pmeans import PowerMeanEncoder
 from pmeans.files import replacing
+from pmeans.models import packs
 
 HERE = Path(__file__).parent
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pmeans import kernels
-from pmeans.identifier import Identifier
+from pmeans.languages.identifier import Identifier
 
 N_BUCKETS = 1 << 12
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import pmeans
 from pmeans import TransferClassifier
+from pmeans.encoder.znorm import Moments
 from pmeans.transfer.adapting import shrunken
-from pmeans.znorm import Moments
 from pmeans_lab.evaluation import tasks
 
 TASKS = ("CLS-reviews", "CLS-films", "XNLI-genre")

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import Part, PowerMeanEncoder, Recipe
-from pmeans.align import Alignment, LanguageMap
-from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
-from pmeans.output import unit_rows
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.alignment_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.spaces.library import find_space
 from pmeans.training.corpus import read_pairs, split
 from pmeans_lab.evaluation import tasks

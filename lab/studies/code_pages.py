@@ -1,4 +1,4 @@
-"""Count the letters beyond ASCII of each language: the table `LETTERS` of `pmeans.rows.code_pages`.
+"""Count the letters beyond ASCII of each language, for `LETTERS` of `pmeans.tables.code_pages`.
 
     python studies/code_pages.py DATA
 
@@ -11,8 +11,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from pmeans.rows import read_lines
-from pmeans.rows.code_pages import PAGES
+from pmeans.tables import read_lines
+from pmeans.tables.code_pages import PAGES
 
 LANGUAGES = ["cs", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv"]
 

@@ -24,8 +24,8 @@ import py3langid
 from lingua import IsoCode639_1, Language, LanguageDetectorBuilder
 
 import pmeans
-from pmeans.identifier import FoundLanguages
-from pmeans.rows import read_lines
+from pmeans.languages.identifier import FoundLanguages
+from pmeans.tables import read_lines
 from pmeans.training.corpus import PairFile
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "pl", "ru", "sv", "cs")

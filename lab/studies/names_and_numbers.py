@@ -21,8 +21,8 @@ from peers import our_models, write
 from peers_page import NAMES, OTHERS
 
 import pmeans
-from pmeans.output import unit_rows
-from pmeans.rows import read_lines
+from pmeans.encoder.postprocess import unit_rows
+from pmeans.tables import read_lines
 from pmeans.types import Encoder
 from pmeans_lab.evaluation.measures.retrieval import retrieved
 from pmeans_lab.experiments.render import Column, Field, Row, Section, Table, render

@@ -22,7 +22,7 @@ from pathlib import Path
 import pmeans
 from pmeans import PowerMeanEncoder, TransferClassifier
 from pmeans.building.new_language import NewLanguage
-from pmeans.output import unit_rows
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.training import new_words
 from pmeans.training.corpus import PairFile
 from pmeans_lab.evaluation import tasks

@@ -27,12 +27,12 @@ import numpy as np
 import peers_page
 
 import pmeans
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.postprocess import unit_rows
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional, replacing
 from pmeans.models import DEFAULT
-from pmeans.output import unit_rows
-from pmeans.rows import read_lines
+from pmeans.tables import read_lines
 from pmeans_lab.evaluation.measures.retrieval import retrieved
 from pmeans_lab.evaluation.measures.similarity import spearman
 

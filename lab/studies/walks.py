@@ -21,7 +21,7 @@ import pmeans
 import pmeans_lab
 from pmeans.apply import PredictOptions, predict_to_file
 from pmeans.apply.labelled import read_labelled
-from pmeans.rows import Fields, open_source
+from pmeans.tables import Fields, open_source
 
 LABELLED = Fields(label="label", whole=True)
 ROOT = Path(__file__).parents[2]

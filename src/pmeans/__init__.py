@@ -10,11 +10,11 @@ import typing
 from pmeans._version import __version__
 
 if typing.TYPE_CHECKING:
-    from pmeans.encoder import PowerMeanEncoder
+    from pmeans.encoder.power_means import PowerMeanEncoder
+    from pmeans.encoder.recipe import Part, Recipe
     from pmeans.errors import PmeansError
     from pmeans.estimators import MapTransformer, PowerMeanVectorizer, ZNormTransformer
     from pmeans.models import load, save
-    from pmeans.recipe import Part, Recipe
     from pmeans.spaces.readers import read_space
     from pmeans.spaces.space import WordSpace
     from pmeans.spaces.store import open_space, save_space
@@ -39,11 +39,11 @@ __all__ = [
 ]
 _HOMES = {
     "MapTransformer": "pmeans.estimators",
-    "Part": "pmeans.recipe",
+    "Part": "pmeans.encoder.recipe",
     "PmeansError": "pmeans.errors",
-    "PowerMeanEncoder": "pmeans.encoder",
+    "PowerMeanEncoder": "pmeans.encoder.power_means",
     "PowerMeanVectorizer": "pmeans.estimators",
-    "Recipe": "pmeans.recipe",
+    "Recipe": "pmeans.encoder.recipe",
     "TransferClassifier": "pmeans.transfer",
     "WordSpace": "pmeans.spaces.space",
     "ZNormTransformer": "pmeans.estimators",

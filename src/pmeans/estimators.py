@@ -17,15 +17,22 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import FLOAT_DTYPES, check_array, check_is_fitted, validate_data
 
-from pmeans.align_fit import Fit, Method, Products, canonical_pivot, to_canonical, to_pivot
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.alignment_fit import (
+    Fit,
+    Method,
+    Products,
+    canonical_pivot,
+    to_canonical,
+    to_pivot,
+)
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language
+from pmeans.encoder.znorm import SHARED, Moments, Statistics, side_by_side
 from pmeans.errors import InputError, LanguageError
-from pmeans.languages import match, tidy_code
+from pmeans.languages.codes import match, tidy_code
 from pmeans.models import opened
-from pmeans.sentence_encoder import SentenceEncoder, by_language
 from pmeans.transfer.labels import read_languages, read_texts
 from pmeans.types import Array, Floats, Power
-from pmeans.znorm import SHARED, Moments, Statistics, side_by_side
 
 
 class PowerMeanVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -120,8 +127,8 @@ class ZNormTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
     zero, which is the average sentence.
 
     Attributes:
-        statistics_: Means and deviations by language, `pmeans.znorm.Statistics`; under ``"*"`` if
-            no languages were named.
+        statistics_: Means and deviations by language, `pmeans.encoder.znorm.Statistics`; under
+            ``"*"`` if no languages were named.
         n_features_in_: Number of columns.
     """
 
@@ -192,8 +199,8 @@ class MapTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A linear map of a language's rows to those of another, the pivot, fitted on pairs of rows.
 
     ``"canonical"`` maps the rows of both to directions that they share; the other methods lead to
-    the pivot's own columns. `pmeans.align_fit` says how each is computed. Rows should be z-scores:
-    no offset is fitted.
+    the pivot's own columns. `pmeans.encoder.alignment_fit` says how each is computed. Rows should
+    be z-scores: no offset is fitted.
 
     Attributes:
         factors_: What rows are multiplied by, one after the other: (n_columns, dim) float32, or two

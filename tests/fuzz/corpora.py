@@ -11,11 +11,11 @@ from random import Random
 from fuzz import seeds
 from fuzz.damage import damaged
 from pmeans.apply import EmbedOptions, embed_to_file
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.recipe import Part, Recipe
-from pmeans.rows import Fields, GuessedEncodingWarning, open_source
-from pmeans.rows.partial import State
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
+from pmeans.tables import Fields, GuessedEncodingWarning, open_source
+from pmeans.tables.journal import State
 
 _ROWS = (("The cat, the cat.", "en"), ("Katze\u2028straße", "de"), ("", "en"))
 _SEEDS = {

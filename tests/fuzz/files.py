@@ -20,14 +20,14 @@ import numpy as np
 from fuzz import seeds
 from fuzz.damage import damaged
 from pmeans import streams
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.recipe import Part, Recipe
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.translations import Translations
+from pmeans.encoder.znorm import ZNorm
 from pmeans.spaces.readers import read_space, text
 from pmeans.spaces.readers.entries import STRICT, Policy
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, problems
-from pmeans.translations import Translations
-from pmeans.znorm import ZNorm
 
 _SENTENCES = ["The cat isn't\u2028here: \ud800 x😀 3.5", "die Straße Donaudampfschiff " * 9, ""]
 # Buffers for files of gigabytes would take most of the time; small ones also end amid a line.

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 
 from fuzz.damage import damaged
 from pmeans import parts
+from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import MissingTextsWarning
-from pmeans.identity import ModelIdentity
 from pmeans.search import open_graph, open_index, top_k
 from pmeans.search.finding import Index, ParquetVectors
 

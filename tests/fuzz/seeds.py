@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.tensors import write_tensors
-from pmeans.znorm import Statistics, ZNorm
 
 WORDS = ("the", "cat", "Katze", "straße", "donaudampfschiff")
 VALUES = np.arange(-7, 8, dtype=np.float32).reshape(5, 3) / 4

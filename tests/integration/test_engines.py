@@ -17,7 +17,7 @@ from libraries import DE, EN, library
 from pmeans.errors import LanguageError
 from pmeans.integrations import ray as on_ray
 from pmeans.integrations import spark as on_spark
-from pmeans.rows.writers import coded_rows
+from pmeans.tables.writers import coded_rows
 
 psutil = pytest.importorskip("psutil", reason="pip install 'pmeans[integrations]'")
 pytestmark = [

@@ -8,7 +8,7 @@ import pytest
 import pmeans
 from pmeans import TransferClassifier, arrow
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.rows.writers import coded_rows
+from pmeans.tables.writers import coded_rows
 
 pytestmark = pytest.mark.integrations
 TEXTS = ["The dog runs.", "Der Hund rennt.", None, "Le chien court.", ""]

@@ -10,7 +10,7 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.integrations.model2vec import export
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
 
 pytest.importorskip("model2vec", reason="pip install model2vec")
 pytestmark = pytest.mark.integrations

@@ -19,7 +19,7 @@ PROGRAM = """
 import sys
 from pmeans import models
 from pmeans.apply import EmbedOptions, embed_to_file
-from pmeans.rows import open_source
+from pmeans.tables import open_source
 model, source, out = sys.argv[1:]
 options = EmbedOptions("en", batch_size=7, save_every=0)
 report = lambda state: print(state.rows, flush=True)
@@ -31,7 +31,7 @@ PREDICTING = """
 import sys
 from pmeans import TransferClassifier
 from pmeans.apply import PredictOptions, predict_to_file
-from pmeans.rows import Fields, open_source
+from pmeans.tables import Fields, open_source
 model, source, out = sys.argv[1:]
 source = open_source(source, Fields(whole=True), format="txt")
 options = PredictOptions("en", batch_size=7, save_every=0)

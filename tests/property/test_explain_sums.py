@@ -6,16 +6,16 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pmeans.align import Alignment, LanguageMap
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.znorm import SHARED, Statistics, ZNorm
 from pmeans.kernels import Splitting, split
 from pmeans.kernels.splitting import plain
-from pmeans.recipe import Part, Recipe
+from pmeans.languages.tokenizers import tokenize
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.text import tokenize
 from pmeans.transfer.explain import explain, token_spans
-from pmeans.znorm import SHARED, Statistics, ZNorm
 
 POWERS = [-np.inf, -1, 0, 0.5, 1, 2, 3, 5, np.inf]
 SHIFTED = [-np.inf, -7.5, -1, 1, 1.5, 2, 40, np.inf]

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
+from pmeans.encoder.recipe import Recipe
+from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.kernels import index
-from pmeans.recipe import Recipe
-from pmeans.rows.partial import open_partial
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, problems, save_space
+from pmeans.tables.journal import open_partial
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import TokenBatch, WordTable
-from pmeans.znorm import Statistics, ZNorm
 
 
 @pytest.mark.parametrize(

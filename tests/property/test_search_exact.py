@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pmeans.output import unit_rows
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.search import top_k
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
-from pmeans.align import Alignment, LanguageMap
-from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.alignment_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError
 
 PAIRS = [

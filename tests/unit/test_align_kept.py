@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
-from pmeans.align import Alignment
+from pmeans.encoder.alignment import Alignment
 from pmeans.errors import FormatError, InputError
 from pmeans.tensors import map_tensors, write_tensors
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pmeans.align import Alignment, LanguageMap
-from pmeans.align_fit import Fit
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.alignment_fit import Fit
 from pmeans.errors import FormatError, InputError
 from pmeans.tensors import map_tensors, write_tensors
 

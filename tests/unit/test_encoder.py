@@ -333,7 +333,7 @@ def test_long_texts_are_taken_in_smaller_chunks_and_give_the_same_bits(toy, monk
     texts = [" ".join(["the", "cat", "sat"][: i % 4] * i) for i in range(60)]
     langs = ["en", "de", "en"] * 20
     whole = encoder(toy).encode(texts, lang=langs)
-    monkeypatch.setattr("pmeans.sentence_encoder.LONGEST_CHUNK", 100)
+    monkeypatch.setattr("pmeans.encoder.sentence_encoder.LONGEST_CHUNK", 100)
     sizes = []
     original = PowerMeanEncoder._encode_chunk
 

@@ -8,11 +8,11 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.errors import InputError, PmeansError, check_seed, count, did_you_mean, shown
-from pmeans.rows import Fields, open_source
 from pmeans.spaces import edit
 from pmeans.spaces.export import to_text
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.readers import read_space
+from pmeans.tables import Fields, open_source
 from pmeans.training.corpus import drawn
 from pmeans.transfer import TransferClassifier
 from pmeans.transfer.labels import AlikeLabelsWarning

@@ -7,11 +7,11 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
-from pmeans.align import Alignment, LanguageMap
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.translations import Translations
 from pmeans.errors import PmeansError
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import Subwords
-from pmeans.translations import Translations
 from toy_identifier import make_identifier
 
 WORDS = {"en": ["the", "cat", "sat", "the cat"], "de": ["die", "katze", "sitzt"]}

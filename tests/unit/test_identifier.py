@@ -6,8 +6,8 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, kernels, models
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.identifier import Detection, DoubtfulLanguageWarning, Identifier
 from pmeans.kernels import GramWeights
+from pmeans.languages.identifier import Detection, DoubtfulLanguageWarning, Identifier
 from pmeans.tensors import map_tensors, write_tensors
 from toy_identifier import make_identifier
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
-from pmeans.align import Alignment, LanguageMap
+from pmeans.encoder.alignment import Alignment, LanguageMap
 from pmeans.errors import FormatError, InputError
 from pmeans.kernels import nibbles, numpy_core
-from pmeans.rows.writers import coded_rows
 from pmeans.spaces.edit import limit, merge, prune, quantise, rename
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, problems, save_space
+from pmeans.tables.writers import coded_rows
 from pmeans.tensors import decoded, map_tensors, precision_of, quantised, write_tensors
 from pmeans.types import TokenBatch
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pmeans import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.errors import InputError
 from pmeans.integrations import senteval
-from pmeans.recipe import Part, Recipe
 
 ADAPTERS = [
     ("sentence_transformers", "sentence_transformers", "sentence-transformers"),

@@ -7,21 +7,21 @@ from typer.testing import CliRunner
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, arrow
-from pmeans.align import Alignment, LanguageMap
 from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
+from pmeans.encoder.alignment import Alignment, LanguageMap
 from pmeans.errors import InputError, LanguageError
 from pmeans.estimators import PowerMeanVectorizer, ZNormTransformer
-from pmeans.identifier import Detection
-from pmeans.languages import language_code, main_code, match, tidy_code
-from pmeans.rows import Fields, open_source
+from pmeans.languages.codes import language_code, main_code, match, tidy_code
+from pmeans.languages.identifier import Detection
+from pmeans.languages.tokenizers import tokenize
 from pmeans.serve.service import Service, Settings
 from pmeans.spaces import edit
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import Subwords
 from pmeans.spaces.store import open_space, save_space
-from pmeans.text import tokenize
+from pmeans.tables import Fields, open_source
 from pmeans.transfer import TransferClassifier
 from toy_identifier import make_identifier
 

@@ -18,8 +18,8 @@ from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError, StorageError
 from pmeans.files import finish_replacing, locked, replacing, replacing_folder
 from pmeans.outputs import check_output, is_stream
-from pmeans.rows import open_source
 from pmeans.spaces.export import to_text
+from pmeans.tables import open_source
 
 OURS = ("marker", "inner/*.txt")
 

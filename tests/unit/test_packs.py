@@ -9,12 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import pmeans
-from pmeans import models, packs
+from pmeans import models
 from pmeans.building.card import Material, licences, render
 from pmeans.building.package import write_package
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.files import CHECKSUMS, altered, sizes, write_checksums
+from pmeans.models import packs
 from pmeans.spaces.store import save_space
 
 PACKAGES = Path(__file__).parents[2] / "packages"

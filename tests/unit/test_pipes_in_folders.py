@@ -11,10 +11,10 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, WordSpace, models, parts
+from pmeans.encoder.translations import Translations
 from pmeans.errors import InputError, PmeansError
 from pmeans.files import sha256
 from pmeans.search import open_graph, open_index
-from pmeans.translations import Translations
 from toy_identifier import make_identifier
 
 TEXTS, LABELS = ["house", "a house", "dog", "the dog"] * 3, ["h", "h", "d", "d"] * 3

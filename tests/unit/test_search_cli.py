@@ -65,7 +65,7 @@ def test_half_a_character_in_a_text_or_a_query_is_no_traceback(run, tmp_path):
     assert "is not valid text" in run("haus \udcff").stderr
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 def test_texts_may_be_in_excels_own_form(run, tmp_path):
     (tmp_path / "excel.csv").write_bytes("Nr;Text\r\n1;Häuser\r\n2;?\r\n3;x\r\n".encode("cp1252"))
     result = run("haus", "-k", "1", "--texts", "excel.csv", "--text", "Text")

@@ -17,6 +17,7 @@ import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, parts
 from pmeans.apply import embed_to_file
 from pmeans.cli.main import app
+from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import (
     FormatError,
     InputError,
@@ -24,11 +25,10 @@ from pmeans.errors import (
     PmeansError,
     StorageError,
 )
-from pmeans.identity import ModelIdentity
 from pmeans.mapped import file_of
-from pmeans.rows import open_source
 from pmeans.search import find, open_graph, open_index, top_k
 from pmeans.search.texts import ParquetTexts, SourceFile
+from pmeans.tables import open_source
 
 pytest.importorskip("usearch", reason="pip install 'pmeans[search]'")
 ROWS = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)

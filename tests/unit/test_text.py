@@ -7,7 +7,7 @@ import pytest
 
 import pmeans
 from pmeans.errors import LanguageError
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
 
 
 def words(text: str, lang: str) -> str:

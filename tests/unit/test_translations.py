@@ -3,8 +3,8 @@
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, models
+from pmeans.encoder.translations import Translations
 from pmeans.errors import FormatError
-from pmeans.translations import Translations
 
 # Characters that some programs take for line ends, and an empty sentence.
 PAIRS = {"de": [("a dog\u2028!", "ein Hund\x85"), ("\xa0", "")], "fr": [("yes", "oui")]}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.errors import FormatError
 from pmeans.tensors import map_tensors, write_tensors
-from pmeans.znorm import Statistics, ZNorm
 
 STD = np.array([4, 1, 0.25, 9], dtype=np.float32)
 

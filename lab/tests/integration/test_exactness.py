@@ -10,15 +10,15 @@ import pytest
 
 import oracle
 from pmeans import kernels
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.recipe import Part, Recipe
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.spaces.readers import read_space
 from pmeans_lab.evaluation import tasks
 from pmeans_lab.evaluation.dataset import Dataset, Examples
-from pmeans_lab.evaluation.draws import stratified_folds
 from pmeans_lab.evaluation.features import Features
 from pmeans_lab.evaluation.protocol import Job, Trainer
 from pmeans_lab.evaluation.protocols import evaluate, senteval_2018, ukp_subsample
+from pmeans_lab.evaluation.random_splits import stratified_folds
 
 INF = float("inf")
 

@@ -8,7 +8,7 @@ import pytest
 import pmeans
 from libraries import library
 from pmeans import PowerMeanEncoder, WordSpace
-from pmeans.recipe import Part, Recipe
+from pmeans.encoder.recipe import Part, Recipe
 
 pytestmark = pytest.mark.integrations
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from pmeans.apply.labelled import block_languages
 from pmeans.apply.pipeline import Job, JobOptions, Report, found_by, run
+from pmeans.encoder.identity import ModelIdentity
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
-from pmeans.identifier import AUTO, Doubts, FoundLanguages
-from pmeans.identity import ModelIdentity
-from pmeans.rows.fields import BLOCK, Block, Source
-from pmeans.rows.partial import State
-from pmeans.rows.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
+from pmeans.tables.fields import BLOCK, Block, Source
+from pmeans.tables.journal import State
+from pmeans.tables.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
 from pmeans.tensors import RowPrecision
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.types import Array, Floats
@@ -36,7 +36,7 @@ class EmbedOptions(JobOptions):
     Attributes:
         normalize: Scale every vector to length 1.
         n_threads: Threads to use; all available ones if None.
-        dtype: Of the numbers, as `pmeans.rows.writers` says; int8 keeps no lengths.
+        dtype: Of the numbers, as `pmeans.tables.writers` says; int8 keeps no lengths.
         doubts: Counts rows of this run whose language was looked for, and in doubt.
     """
 

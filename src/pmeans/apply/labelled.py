@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, LanguageError, count
-from pmeans.identifier import AUTO, Doubts, FoundLanguages
-from pmeans.languages import language_code
-from pmeans.rows import Source, read_lines
-from pmeans.rows.fields import Block, Place
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.languages.codes import language_code
+from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.edit import count_words
 from pmeans.spaces.space import WordSpace
-from pmeans.text import splitting
+from pmeans.tables import Source, read_lines
+from pmeans.tables.fields import Block, Place
 from pmeans.transfer.labels import Label
 
 

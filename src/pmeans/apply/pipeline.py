@@ -25,14 +25,14 @@ import numpy as np
 from pmeans import kernels, models
 from pmeans._version import __version__
 from pmeans.apply.labelled import checked_language
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, StorageError
 from pmeans.files import writing_stream
-from pmeans.identifier import AUTO
+from pmeans.languages.identifier import AUTO
 from pmeans.outputs import check_output, is_stream, place_of
-from pmeans.rows.fields import BLOCK, Block, Source
-from pmeans.rows.partial import State, open_partial, own_paths, writing_errors
-from pmeans.rows.writers import Writer
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.tables.fields import BLOCK, Block, Source
+from pmeans.tables.journal import State, open_partial, own_paths, writing_errors
+from pmeans.tables.writers import Writer
 
 Report = Callable[[State], object]
 _T = TypeVar("_T")

@@ -8,8 +8,8 @@ apart by, and ``[[materials]]`` for the model card.
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
 these are what they will be used with. Parts that are not mapped are normed halfway, and rows are
-divided by one number that makes their median length 1 (`pmeans.znorm`). A part's space may be a
-trainer file, whose space is made first. The same files give the same bytes.
+divided by one number that makes their median length 1 (`pmeans.encoder.znorm`). A part's space may
+be a trainer file, whose space is made first. The same files give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from typing import Literal
 import numpy as np
 
 from pmeans import config, models
-from pmeans.align_fit import Fit
 from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.building.identifier_fit import LanguageTexts
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.alignment_fit import Fit
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.translations import Translations
 from pmeans.errors import ConfigError, StorageError, naming
 from pmeans.files import optional, sizes, write_checksums
+from pmeans.languages.tokenizers import splitting
 from pmeans.outputs import check_output
-from pmeans.recipe import Part, Recipe
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision, RowPrecision
-from pmeans.text import splitting
 from pmeans.training import filled
 from pmeans.training.corpus import Pair, PairFile, drawn
 from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within
-from pmeans.translations import Translations
 from pmeans.types import Array, Progress, Root, Tokenizer
 
 TRANSLATIONS = 1000

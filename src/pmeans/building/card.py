@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pmeans.baselines.base import Baseline
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import count
+from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import precision_of
 from pmeans.types import Power

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from pmeans import kernels
 from pmeans.errors import ConfigError, FormatError, check_seed
-from pmeans.identifier import Identifier
-from pmeans.rows import read_lines
+from pmeans.languages.identifier import Identifier
+from pmeans.tables import read_lines
 from pmeans.training.corpus import PairFile, Portion
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Floats

@@ -18,15 +18,16 @@ from pathlib import Path
 import numpy as np
 
 from pmeans import models
-from pmeans.align import Alignment, LanguageMap
 from pmeans.building.build_file import TRANSLATIONS, drawn_sentences
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.translations import Translations
 from pmeans.errors import InputError, LanguageError, count
-from pmeans.languages import match, tidy_code
-from pmeans.rows import read_lines
+from pmeans.languages.codes import match, tidy_code
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces import edit
 from pmeans.spaces.space import WordSpace
-from pmeans.text import splitting
+from pmeans.tables import read_lines
 from pmeans.training.bags import BagReader
 from pmeans.training.corpus import Item, Pair, PairFile, drawn
 from pmeans.training.lexicon import (
@@ -38,7 +39,6 @@ from pmeans.training.lexicon import (
 )
 from pmeans.training.new_words import as_text, is_sign, placed, with_own_ngrams
 from pmeans.training.trainer import within
-from pmeans.translations import Translations
 from pmeans.types import Progress
 
 LINKS = 8_000_000

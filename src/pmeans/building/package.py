@@ -1,4 +1,4 @@
-"""Models as pip packages, which `pmeans.packs` finds once they are installed.
+"""Models as pip packages, which `pmeans.models.packs` finds once they are installed.
 
 ::
 
@@ -17,12 +17,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pmeans import models, packs
+from pmeans import models
 from pmeans.building.card import licences, render
 from pmeans.config import toml_string
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import replacing_folder, sizes, write_checksums
+from pmeans.models import packs
 
 FIRST_VERSION = "1.0.0"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

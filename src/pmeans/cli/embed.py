@@ -10,7 +10,7 @@ from pmeans.cli.options import argument, examples, flag, option
 from pmeans.errors import count
 
 if TYPE_CHECKING:
-    from pmeans.identifier import Doubts
+    from pmeans.languages.identifier import Doubts
 
 EXAMPLES = examples(
     "pmeans embed glove-840b reviews.csv --text review --out reviews.npy",
@@ -65,7 +65,7 @@ def embed(
     's3://bucket/crawl/*.parquet'. They become Parquet files in the folder --out, with all columns
     of the input and the column 'embedding'. What an earlier run has finished is not made again.
     """
-    from pmeans import apply, models, parts, rows
+    from pmeans import apply, models, parts, tables
 
     if engine:
         unfit = {
@@ -80,12 +80,16 @@ def embed(
         _say_counts(done.empty, done.skipped, done.doubts)
         return
     encoder = models.load(model)
-    fields = rows.Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
-    source = rows.open_source(
+    fields = tables.Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
+    source = tables.open_source(
         input_, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
     )
     how = apply.EmbedOptions(
-        lang, batch_size or rows.fields.BLOCK, normalize=normalize, n_threads=n_threads, dtype=dtype
+        lang,
+        batch_size or tables.fields.BLOCK,
+        normalize=normalize,
+        n_threads=n_threads,
+        dtype=dtype,
     )
     with job("embedding", source.size, out) as (to, report):
         state = apply.embed_to_file(

@@ -22,9 +22,10 @@ def models(
     folder), or are installed by pip as packs. The files of a pack are compared with their
     checksums. Packs of the catalogue that are not installed are listed as well.
     """
-    from pmeans import models, packs
+    from pmeans import models
     from pmeans.building.card import licences
     from pmeans.errors import PmeansError, StorageError
+    from pmeans.models import packs
 
     if model is not None:
         card = models.card_of(models.load(model))

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from pmeans import plugins
 from pmeans._version import __version__
-from pmeans.cli import embed, listing, making, search, serve, spaces, transfer
+from pmeans.cli import build, embed, listing, search, serve, spaces, transfer
 from pmeans.cli.console import say, typed, warn
 from pmeans.errors import PmeansError
 
@@ -91,9 +91,9 @@ app.command(epilog=search.INDEXING)(search.index)
 app.command(epilog=serve.EXAMPLES, context_settings={"auto_envvar_prefix": "PMEANS_SERVE"})(
     serve.serve
 )
-app.command(epilog=making.TRAIN)(making.train)
-app.command(epilog=making.BUILD)(making.build)
-app.command(epilog=making.EXTEND)(making.extend)
+app.command(epilog=build.TRAIN)(build.train)
+app.command(epilog=build.BUILD)(build.build)
+app.command(epilog=build.EXTEND)(build.extend)
 app.command(epilog=listing.EXAMPLES)(listing.models)
 app.command(epilog=transfer.CLASSIFY)(transfer.classify)
 app.add_typer(spaces.app, name="spaces")

@@ -58,7 +58,7 @@ def search(
     from pmeans import models, search
     from pmeans.apply.labelled import checked_language
     from pmeans.errors import InputError, shown
-    from pmeans.rows import open_source, texts_of, valid_text
+    from pmeans.tables import open_source, texts_of, valid_text
 
     if (query is None) == (queries is None):
         raise InputError("what to look for? Give either a query or --queries FILE.")

@@ -69,7 +69,7 @@ def fit(
     from pmeans import models
     from pmeans.apply.labelled import adaptation_file, read_labelled
     from pmeans.outputs import check_output
-    from pmeans.rows import Fields, open_source
+    from pmeans.tables import Fields, open_source
     from pmeans.transfer import TransferClassifier
 
     encoder = models.power_means(models.load(model), "a classifier")
@@ -153,7 +153,7 @@ def predict(
     """
     from pmeans import apply, parts
     from pmeans.apply.labelled import adaptation_file
-    from pmeans.rows import Fields, open_source
+    from pmeans.tables import Fields, open_source
     from pmeans.transfer import TransferClassifier
 
     if engine:
@@ -209,7 +209,7 @@ def evaluate(
 ) -> None:
     """Compare predictions with the labels of a file, class by class."""
     from pmeans.apply.labelled import read_labelled
-    from pmeans.rows import Fields, open_source
+    from pmeans.tables import Fields, open_source
     from pmeans.transfer import TransferClassifier
 
     classifier = TransferClassifier.load(folder)
@@ -261,7 +261,7 @@ def explain(
     from pmeans.errors import InputError
     from pmeans.files import replacing
     from pmeans.outputs import check_output
-    from pmeans.rows import valid_text
+    from pmeans.tables import valid_text
     from pmeans.transfer import TransferClassifier
     from pmeans.transfer.explain_html import as_html
 
@@ -304,7 +304,7 @@ def classify(
     same for files.
     """
     from pmeans.apply.labelled import checked_language
-    from pmeans.rows import open_source, valid_text
+    from pmeans.tables import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
     classifier = TransferClassifier.load(folder).with_unsure(unsure)

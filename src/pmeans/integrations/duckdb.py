@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
-from pmeans.identifier import Doubts
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.languages.identifier import Doubts
 from pmeans.transfer import TransferClassifier
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.files import optional
-from pmeans.sentence_encoder import SentenceEncoder
 
 _LIBRARY = optional("langchain_core.embeddings", "langchain", "pmeans.integrations.langchain")
 _Embeddings: Any = _LIBRARY.embeddings.Embeddings

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import replacing_folder
 from pmeans.kernels import Splitting
 from pmeans.kernels.splitting import ENDINGS, UNSPLIT_ELISIONS
+from pmeans.languages.tokenizers import splitting
 from pmeans.models import files_of, power_means
 from pmeans.tensors import write_tensors
-from pmeans.text import splitting
 from pmeans.types import Array, Case
 
 _UNKNOWN = "[UNK]"

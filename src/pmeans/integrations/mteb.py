@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import LanguageError
 from pmeans.files import optional
-from pmeans.languages import language_code
+from pmeans.languages.codes import language_code
 from pmeans.types import Floats
 
 _LIBRARY = optional("mteb.models.abs_encoder", "mteb", "pmeans.integrations.mteb")

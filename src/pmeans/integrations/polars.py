@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.files import optional
-from pmeans.sentence_encoder import SentenceEncoder
 from pmeans.transfer import TransferClassifier
 
 if TYPE_CHECKING:

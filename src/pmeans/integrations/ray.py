@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow, parts
 from pmeans.files import optional
-from pmeans.identifier import Doubts
 from pmeans.kernels import available_threads
-from pmeans.rows.fields import BLOCK
+from pmeans.languages.identifier import Doubts
+from pmeans.tables.fields import BLOCK
 
 if TYPE_CHECKING:
     import ray.data

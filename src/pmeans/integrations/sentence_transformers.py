@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pmeans import models
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
 

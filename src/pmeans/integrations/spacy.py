@@ -16,7 +16,7 @@ from pmeans import arrow
 from pmeans.apply.labelled import checked_language
 from pmeans.errors import InputError
 from pmeans.files import optional
-from pmeans.identifier import AUTO
+from pmeans.languages.identifier import AUTO
 from pmeans.types import Floats
 
 _ANY_LANGUAGE = "xx"  # spaCy's code

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pmeans import arrow, parts
 from pmeans.files import optional
-from pmeans.identifier import Doubts
 from pmeans.kernels import available_threads
+from pmeans.languages.identifier import Doubts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,17 +11,17 @@ from typing import Any
 from pmeans import arrow
 from pmeans.apply.jobs import embedding_identity, labelling_identity
 from pmeans.apply.labelled import checked_language
+from pmeans.encoder.identity import ModelIdentity, model_of
 from pmeans.errors import FormatError, InputError
 from pmeans.files import optional
-from pmeans.identity import ModelIdentity, model_of
 from pmeans.models import files_of
 from pmeans.parts.running import Engine, Tally, here, run_parts
-from pmeans.rows.fields import Fields, OnError
-from pmeans.rows.folders import ParquetFile, find_parquet, local_paths
-from pmeans.rows.sources import check_strings
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard
 from pmeans.search.texts import SourceFile
+from pmeans.tables.fields import Fields, OnError
+from pmeans.tables.folders import ParquetFile, find_parquet, local_paths
+from pmeans.tables.sources import check_strings
 from pmeans.tensors import RowPrecision
 
 ROWS = 65_536

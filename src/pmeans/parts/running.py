@@ -16,7 +16,7 @@ from pmeans import errors
 from pmeans.apply.pipeline import versions
 from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import check_regular, locked, remove_leftovers, replacing
-from pmeans.identifier import Doubts
+from pmeans.languages.identifier import Doubts
 from pmeans.outputs import check_output
 from pmeans.parts.workers import FAILED, counts_of, perform
 

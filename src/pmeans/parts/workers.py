@@ -14,15 +14,15 @@ from typing import Any
 
 from pmeans import arrow, config
 from pmeans.apply.jobs import count_empty
+from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import FormatError, PmeansError, StorageError
 from pmeans.files import check_regular, optional, replacing
-from pmeans.identifier import Doubts
-from pmeans.identity import ModelIdentity
-from pmeans.rows.folders import open_file
-from pmeans.rows.sources import open_parquet, parquet_batches
-from pmeans.rows.writers import parquet_style
+from pmeans.languages.identifier import Doubts
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard, build_shard
+from pmeans.tables.folders import open_file
+from pmeans.tables.sources import open_parquet, parquet_batches
+from pmeans.tables.writers import parquet_style
 
 FAILED = ".failed"
 """In the folder: a task has an error, and those to come are not begun."""

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.encoder.postprocess import quantise_rows
 from pmeans.errors import FormatError, InputError
 from pmeans.files import check_regular, optional, reading, replacing
-from pmeans.output import quantise_rows
 from pmeans.search.exact import ArrayVectors, checked_queries, cosines, measured
 from pmeans.search.finding import Index
 from pmeans.types import Floats, Ints

@@ -17,9 +17,9 @@ from typing import Protocol
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import FormatError, InputError
 from pmeans.mapped import MappedFields
-from pmeans.output import unit_rows
 from pmeans.types import Array, Floats, Ints
 
 _BLOCK = 1 << 21  # numbers of a block: 8 MB, few enough for a cache, enough for BLAS

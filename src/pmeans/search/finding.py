@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pmeans.encoder.identity import ModelIdentity, model_of
+from pmeans.encoder.sentence_encoder import SentenceEncoder, chunks
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean, naming, shown
 from pmeans.files import check_regular, reading
-from pmeans.identifier import Doubts
-from pmeans.identity import ModelIdentity, model_of
+from pmeans.languages.identifier import Doubts
 from pmeans.mapped import MappedFile
-from pmeans.rows import Fields, Source, open_source, texts_of
-from pmeans.rows.sources import ParquetSource, open_parquet
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
 from pmeans.search.texts import ParquetTexts, SourceFile
-from pmeans.sentence_encoder import SentenceEncoder, chunks
+from pmeans.tables import Fields, Source, open_source, texts_of
+from pmeans.tables.sources import ParquetSource, open_parquet
 from pmeans.types import Array
 
 if TYPE_CHECKING:

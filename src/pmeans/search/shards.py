@@ -29,15 +29,15 @@ from typing import Any
 import numpy as np
 
 from pmeans import config
+from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import FormatError, MissingTextsWarning, StorageError
 from pmeans.files import check_regular, reading, replacing
-from pmeans.identity import ModelIdentity
-from pmeans.rows.folders import file_stamps, open_file
-from pmeans.rows.sources import open_parquet, parquet_batches
 from pmeans.search.approximate import ApproximateIndex
 from pmeans.search.exact import ArrayVectors
 from pmeans.search.finding import VECTORS, Index, map_vectors
 from pmeans.search.texts import ParquetTexts, SourceFile
+from pmeans.tables.folders import file_stamps, open_file
+from pmeans.tables.sources import open_parquet, parquet_batches
 from pmeans.types import Array, Floats, Ints
 
 _AGAIN = "run the 'pmeans index' that makes it again, with restart=True"

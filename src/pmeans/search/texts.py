@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import FormatError, StorageError
-from pmeans.rows.fields import BLOCK, Fields
-from pmeans.rows.folders import file_stamps, open_file, reading_address
-from pmeans.rows.sources import arrow_values, check_strings, open_parquet, require_pyarrow
+from pmeans.tables.fields import BLOCK, Fields
+from pmeans.tables.folders import file_stamps, open_file, reading_address
+from pmeans.tables.sources import arrow_values, check_strings, open_parquet, require_pyarrow
 from pmeans.types import Ints
 
 _CACHE = 64 << 20  # bytes of texts that stay in memory, and of what files say of themselves

@@ -20,12 +20,12 @@ import orjson
 from pmeans import models
 from pmeans._version import __version__
 from pmeans.apply.jobs import label_block
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
-from pmeans.identifier import AUTO
-from pmeans.languages import language_code
-from pmeans.recipe import Part, Recipe
-from pmeans.rows.fields import Block, Place
+from pmeans.languages.codes import language_code
+from pmeans.languages.identifier import AUTO
 from pmeans.search import (
     ApproximateIndex,
     ApproximateShards,
@@ -34,10 +34,10 @@ from pmeans.search import (
     open_index,
     top_k,
 )
-from pmeans.sentence_encoder import SentenceEncoder
-from pmeans.serve.chosen import chosen
+from pmeans.serve.custom_parts import chosen
 from pmeans.serve.limits import Limits
 from pmeans.serve.refusals import RefusedError
+from pmeans.tables.fields import Block, Place
 from pmeans.transfer import TransferClassifier, WordCount
 from pmeans.transfer.linear import probabilities
 from pmeans.types import Floats, Power

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.kernels import index, nibbles
-from pmeans.languages import match, near, tidy_code
+from pmeans.languages.codes import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
 from pmeans.spaces.aliases import alias_rows
 from pmeans.tensors import Precision, decoded, precision_of
@@ -114,8 +114,8 @@ class WordSpace(MappedFields):
         Args:
             name: What recipes call the space.
             words: The distinct words of each language, in row order. A language may be written
-                as `pmeans.languages` has it, and is put in order. Entries of two or three words,
-                with a space between them, are phrases: text is searched for them.
+                as `pmeans.languages.codes` has it, and is put in order. Entries of two or three
+                words, with a space between them, are phrases: text is searched for them.
             matrix: (n_words, dim), the languages' rows one below the other; what is not float16
                 or int8 becomes float32. With a ``scale``, uint8 is int4.
             rest: Further attributes of `WordSpace`.

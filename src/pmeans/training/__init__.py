@@ -1,4 +1,4 @@
-"""Trainers: raw material in, a `WordSpace` out, or an encoder of `pmeans.baselines`.
+"""Trainers: raw material in, a `WordSpace` out, or an encoder of `pmeans.models.baselines`.
 
 A trainer is a frozen dataclass; its fields are the keys of its TOML file, and `kind` says which
 one is meant. `read_trainers` reads a file, `pmeans.building.graph` makes what it needs first.

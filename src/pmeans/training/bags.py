@@ -10,7 +10,7 @@ import numpy as np
 
 from pmeans import kernels
 from pmeans.kernels import index
-from pmeans.text import splitting
+from pmeans.languages.tokenizers import splitting
 from pmeans.types import Array, Floats, Ids, Ints, TokenBatch, WordTable
 
 FEWEST = 2

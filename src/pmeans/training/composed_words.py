@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pmeans.output import unit_rows
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.training.bag_means import averaging
 from pmeans.training.students import Lessons
 from pmeans.types import Array, Floats, Ints

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pmeans.errors import ConfigError, FormatError, InputError
-from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
+from pmeans.tables import read_lines
 from pmeans.training.morphology import MORPHOLOGY
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Ints

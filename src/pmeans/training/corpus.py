@@ -1,7 +1,7 @@
 """Text to train on: pairs of sentences that mean the same, and running text.
 
 Pairs are a TSV file, ``source, sentence, sentence`` or just the two sentences; running text is one
-sentence or paragraph per line. Both may be compressed, and in any encoding (`pmeans.rows`). Words
+sentence or paragraph per line. Both may be compressed, and in any encoding (`pmeans.tables`). Words
 are split as raw text is (tokenizer ``words``) and lower-cased, which is how the trained spaces are
 looked up.
 
@@ -21,8 +21,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from pmeans.errors import FormatError, InputError, check_seed, did_you_mean
-from pmeans.rows import read_lines
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
+from pmeans.tables import read_lines
 from pmeans.training.trainer import FilePath, FromFiles
 
 Portion = Literal["train", "dev", "test"]

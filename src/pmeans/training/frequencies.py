@@ -10,10 +10,10 @@ import numpy as np
 
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.files import optional
-from pmeans.rows import read_lines
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.edit import count_words
 from pmeans.spaces.space import WordSpace
-from pmeans.text import splitting
+from pmeans.tables import read_lines
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Floats, Tokenizer
 

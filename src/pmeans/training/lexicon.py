@@ -24,10 +24,10 @@ from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.files import sha256
 from pmeans.kernels import index
 from pmeans.kernels.index import LONGEST_PHRASE
-from pmeans.rows import read_lines
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.text import splitting
+from pmeans.tables import read_lines
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile
 from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef, Trainer, within

@@ -23,19 +23,19 @@ from itertools import pairwise
 import numpy as np
 
 from pmeans import kernels
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.kernels import index
 from pmeans.kernels.folding import folded
 from pmeans.kernels.index import phrase_parts
-from pmeans.output import unit_rows
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import Subwords, WordSpace, script
 from pmeans.tensors import precision_of, quantised
-from pmeans.text import splitting
 from pmeans.training.bag_means import pass_over
 from pmeans.training.bags import BagReader
-from pmeans.training.lessons import LISTED, first_vectors
 from pmeans.training.lexicon import WordPairs, project
 from pmeans.training.ngrams import fitted_ngrams, ngram_averages
 from pmeans.training.sentence_pairs import sentence_means
+from pmeans.training.start_vectors import LISTED, first_vectors
 from pmeans.training.trainer import within
 from pmeans.types import Array, Floats, Progress
 

@@ -20,7 +20,7 @@ from pmeans.training.bags import Side
 from pmeans.types import Floats, Ints
 
 FEWEST = 5
-"""A phrase must occur so often; one of a dictionary `pmeans.training.lessons.LISTED` times less."""
+"""A phrase must occur so often; one of a dictionary `LISTED` times less."""
 TRIED = 5
 """Times as many phrases are looked at as are chosen, the most frequent ones."""
 _BLOCK = 8192  # sentences at a time

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.kernels import index
-from pmeans.output import unit_rows
 from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import WordSpace

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pmeans import kernels
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError
-from pmeans.output import unit_rows
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import WordSpace
-from pmeans.text import splitting
 from pmeans.training.corpus import Pair, PairFile, Portion
 from pmeans.types import Array, Floats, Ints
 

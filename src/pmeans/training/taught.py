@@ -30,16 +30,20 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.kernels import LONGEST_NGRAM
 from pmeans.kernels.index import LONGEST_PHRASE
-from pmeans.output import unit_rows
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
 from pmeans.training.bags import BagReader, Types
 from pmeans.training.composed_words import ComposedWords
 from pmeans.training.corpus import PairFile
-from pmeans.training.lessons import (
+from pmeans.training.ngrams import folded_buckets
+from pmeans.training.phrases import useful_phrases
+from pmeans.training.repair import Affine
+from pmeans.training.sentence_pairs import held_out_report
+from pmeans.training.start_vectors import (
     COMMON,
     LISTED,
     DictionaryFile,
@@ -51,10 +55,6 @@ from pmeans.training.lessons import (
     read_lexica,
     written,
 )
-from pmeans.training.ngrams import folded_buckets
-from pmeans.training.phrases import useful_phrases
-from pmeans.training.repair import Affine
-from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.students import Lessons, Schedule
 from pmeans.training.teacher import Teacher
 from pmeans.training.trainer import Trainer, check_numbers, within

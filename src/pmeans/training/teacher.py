@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError, StorageError
-from pmeans.output import unit_rows
 from pmeans.spaces.library import home
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.store import open_space

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 import numpy as np
 
-from pmeans.baselines.base import Baseline
 from pmeans.errors import ConfigError, StorageError, check_seed
+from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Progress

@@ -12,8 +12,8 @@ import warnings
 
 import numpy as np
 
+from pmeans.encoder.znorm import Moments, Statistics
 from pmeans.types import Floats
-from pmeans.znorm import Moments, Statistics
 
 WEIGHT = 100
 """So many texts that the training rows count for."""

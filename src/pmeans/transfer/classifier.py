@@ -23,10 +23,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.sentence_encoder import by_language
+from pmeans.encoder.znorm import Moments
 from pmeans.errors import InputError, check_seed, count, shown
 from pmeans.models import opened, power_means
-from pmeans.sentence_encoder import by_language
 from pmeans.transfer import storage
 from pmeans.transfer.adapting import shrunken, warn_of_few
 from pmeans.transfer.deciding import decisions
@@ -45,7 +46,6 @@ from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, Predictions, WordCount, evaluation
 from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.types import Array, Floats, Progress
-from pmeans.znorm import Moments
 
 _BLOCK = 4096
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.align import Alignment, LanguageMap
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.sentence_encoder import LONG_CHUNK, by_language
+from pmeans.encoder.alignment import Alignment, LanguageMap
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.sentence_encoder import LONG_CHUNK, by_language
 from pmeans.transfer.scores import WordCount
 from pmeans.transfer.storage import Fitted
 from pmeans.types import Floats

@@ -35,11 +35,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.sentence_encoder import CHUNK, chunks
 from pmeans.errors import InputError, did_you_mean, shown
 from pmeans.kernels.splitting import JOINERS, composed, digits_apart, plain_characters
-from pmeans.sentence_encoder import CHUNK, chunks
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
 from pmeans.types import Array, Floats, Power, Root, TokenBatch, Tokenizer
 
 Doubles = npt.NDArray[np.float64]
@@ -199,7 +199,7 @@ def check_classifier(weights: Floats, bias: Floats, classes: Sequence[str], dim:
 def token_spans(
     sentence: str, tokens: Sequence[str], tokenizer: Tokenizer
 ) -> list[tuple[int, int]]:
-    """Return where each token of `pmeans.text.tokenize` begins and ends in the sentence.
+    """Return where each token of `tokenize` begins and ends in the sentence.
 
     In plain characters, with digits apart, only white space is between the tokens. A
     character of a token is one of these, spelled otherwise perhaps, or a letter with the marks that

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.sentence_encoder import by_language
+from pmeans.encoder.znorm import Moments
 from pmeans.errors import InputError, count
-from pmeans.sentence_encoder import by_language
+from pmeans.transfer.cross_lingual_calibration import HeldOut, calibrations
 from pmeans.transfer.labels import Name, read_targets, text_groups, warn_of_few
 from pmeans.transfer.scores import WordCount
 from pmeans.transfer.selection import Examples, learn
 from pmeans.transfer.storage import Chosen, Fitted
-from pmeans.transfer.travel import HeldOut, calibrations
 from pmeans.types import Progress
-from pmeans.znorm import Moments
 
 _BLOCK = 4096
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.encoder.sentence_encoder import check_languages, check_sentences
 from pmeans.errors import InputError, count, shown
-from pmeans.sentence_encoder import check_languages, check_sentences
 from pmeans.types import Array, Ints
 
 Name = str | int | bool | float

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.coverage import Coverage
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.coverage import Coverage
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import shown
-from pmeans.identifier import DoubtfulLanguageWarning, Doubts
+from pmeans.languages.identifier import DoubtfulLanguageWarning, Doubts
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.transfer.labels import Name
 from pmeans.types import Array, Ints

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.kernels.softmax import measured
 from pmeans.transfer import linear
 from pmeans.transfer.linear import Linear, Method, calibration, log_odds

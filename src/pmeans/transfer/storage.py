@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pmeans import config, models
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.errors import ConfigError, FormatError, StorageError, shown
 from pmeans.files import finish_replacing, replacing_folder
 from pmeans.mapped import MappedFields
@@ -30,7 +31,6 @@ from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.transfer.labels import Name
 from pmeans.transfer.linear import Calibration, Linear, Method, wilson
 from pmeans.types import Floats
-from pmeans.znorm import Statistics, ZNorm
 
 Scaling = Literal["none", "standard"]
 Criterion = Literal["accuracy", "macro-f1", "average-precision"]

@@ -8,7 +8,7 @@ import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.apply import EmbedOptions, embed_to_file
-from pmeans.rows import open_source
+from pmeans.tables import open_source
 
 FORMATS = ["npy", "jsonl", "parquet"]
 

@@ -9,7 +9,7 @@ from embedding_jobs import FORMATS, SENTENCES, embed, make_encoder, read
 
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError
-from pmeans.rows import Fields, open_source, partial
+from pmeans.tables import Fields, journal, open_source
 from toy_identifier import make_identifier
 
 
@@ -60,7 +60,7 @@ def test_rows_may_each_have_their_language(tmp_path, encoder):
 def test_what_is_written_goes_to_the_disk_as_it_grows(tmp_path, encoder, sentences, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
-    monkeypatch.setattr(partial, "MUCH", 100)
+    monkeypatch.setattr(journal, "MUCH", 100)
     embed(encoder, sentences, tmp_path / "a.npy", save_every=1000)
     # The journal, then 128 bytes before the rows, of 36 each and two to a batch: after 1, 3 and all
     # of 5 batches.

@@ -16,7 +16,7 @@ from embedding_jobs import FORMATS, SENTENCES, embed, read
 from pmeans import models
 from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
-from pmeans.rows import open_source
+from pmeans.tables import open_source
 
 
 def test_npy_to_a_stream_is_refused(encoder, sentences):

@@ -12,7 +12,7 @@ import pytest
 from embedding_jobs import FORMATS, SENTENCES, Killed, embed, make_encoder, stop_after
 
 from pmeans.errors import FormatError, InputError
-from pmeans.rows import Fields
+from pmeans.tables import Fields
 
 
 @contextlib.contextmanager

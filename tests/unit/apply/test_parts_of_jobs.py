@@ -21,8 +21,8 @@ from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError, LanguageError, PmeansError, StorageError
 from pmeans.files import locked
 from pmeans.parts import here
-from pmeans.rows import Fields, open_source
-from pmeans.rows.writers import vector_writer
+from pmeans.tables import Fields, open_source
+from pmeans.tables.writers import vector_writer
 
 TEXTS = ["a house", "the dog", "zzz", "", "house dog house", "dog", "ein hund", "a", "haus"]
 NOT_UTF8 = pa.array([b"the dog", b"\xed\xa0\x80", b"a"]).view(pa.string())  # half a character

@@ -8,11 +8,11 @@ from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
 from pmeans.building import new_language
 from pmeans.building.new_language import NewLanguage
 from pmeans.cli.main import app
+from pmeans.encoder.translations import Translations
 from pmeans.errors import InputError, LanguageError, PmeansError
 from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords
 from pmeans.training.corpus import Pair, PairFile
-from pmeans.translations import Translations
 from toy_identifier import make_identifier
 
 WORDS = {"en": ["dog", "house", "home", "runs", "42", "."], "de": ["hund", "haus", "rennt"]}

@@ -1,6 +1,6 @@
 """Files of rows, written and read."""
 
-from pmeans.rows import texts_of
+from pmeans.tables import texts_of
 
 
 def write(path, content):

@@ -7,8 +7,8 @@ import pytest
 from row_files import texts, write
 
 from pmeans.errors import FormatError
-from pmeans.rows import GuessedEncodingWarning, open_source, read_lines
-from pmeans.rows.code_pages import PAGES
+from pmeans.tables import GuessedEncodingWarning, open_source, read_lines
+from pmeans.tables.code_pages import PAGES
 
 SENTENCES = {
     "cs": ["Příliš žluťoučký kůň úpěl ďábelské ódy.", "Včera večer jsme šli do města."],

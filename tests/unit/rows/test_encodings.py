@@ -9,8 +9,8 @@ import pytest
 from row_files import texts, write
 
 from pmeans.errors import FormatError, InputError
-from pmeans.rows import Fields, open_source, read_lines
-from pmeans.rows import lines as lines_module
+from pmeans.tables import Fields, open_source, read_lines
+from pmeans.tables import lines as lines_module
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_sentence(tmp_path):
@@ -43,7 +43,7 @@ def test_a_gzip_file_that_is_cut_short_is_refused(tmp_path):
 GERMAN = "Größe,Preis\r\nfür Äpfel und Öl,5\r\n"
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 @pytest.mark.parametrize(
     "data",
     [
@@ -65,14 +65,14 @@ def test_the_encoding_is_found_and_so_is_the_compression(tmp_path, data):
     assert (block.names, block.cells) == (["Größe", "Preis"], [["für Äpfel und Öl", "5"]])
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 def test_no_row_of_latin_1_is_lost_with_skip(tmp_path):
     rows = [f"Nummer {i} {'fährt über die Brücke' if i % 3 else 'steht'}" for i in range(100)]
     path = write(tmp_path / "a.txt", "\n".join(rows).encode("latin-1"))
     assert texts(open_source(path, Fields(on_error="skip"))) == rows
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 def test_the_encoding_may_show_late_and_a_resumed_job_finds_the_same(tmp_path, monkeypatch):
     rows = [*["the house"] * 200, "für", *["the dog"] * 5, "Öl", "\u201eso\u201c"]
     source = open_source(write(tmp_path / "a.txt", "\n".join(rows).encode("cp1252")))
@@ -86,7 +86,7 @@ def test_the_encoding_may_show_late_and_a_resumed_job_finds_the_same(tmp_path, m
             assert last.texts[-1] == rows[-1]
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 def test_what_windows_writes_beyond_latin_1_is_read(tmp_path):
     path = write(tmp_path / "a.txt", b"\x80 5 \x84Gr\xfc\xdfe\x93 \x81")
     assert texts(open_source(path)) == ["\u20ac 5 \u201eGrüße\u201c \x81"]

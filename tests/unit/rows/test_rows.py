@@ -11,9 +11,9 @@ import pytest
 from row_files import texts, write
 
 from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.rows import Fields, formats, open_source, sources
-from pmeans.rows import lines as lines_module
-from pmeans.rows.fields import Place
+from pmeans.tables import Fields, formats, open_source, sources
+from pmeans.tables import lines as lines_module
+from pmeans.tables.fields import Place
 
 
 def test_lines_end_at_newlines_and_at_no_other_separator(tmp_path):
@@ -273,7 +273,7 @@ def test_a_null_in_a_parquet_column_is_named_by_its_row(tmp_path):
     assert texts(open_source(path, Fields(on_error="skip"))) == ["a", None]
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 def test_bad_bytes_in_a_column_that_is_not_read_do_no_harm(tmp_path):
     path = write(tmp_path / "a.csv", b"text,other\nfine,\xff\n")
     assert texts(open_source(path)) == ["fine"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pmeans.errors import FormatError, InputError
-from pmeans.rows.writers import format_of, vector_writer
+from pmeans.tables.writers import format_of, vector_writer
 
 
 def appended(format_, rows, first=0):

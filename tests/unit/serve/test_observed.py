@@ -114,7 +114,7 @@ def test_the_log_of_an_error_names_the_request(start, monkeypatch, caplog):
         raise RuntimeError("a bug")
 
     client = start()
-    monkeypatch.setattr("pmeans.encoder.PowerMeanEncoder.encode", broken)
+    monkeypatch.setattr("pmeans.encoder.power_means.PowerMeanEncoder.encode", broken)
     answer = client.post("/embed", json=BODY, headers={"X-Request-Id": "mine-2"})
     assert (answer.status_code, answer.headers["X-Request-Id"]) == (500, "mine-2")
     (record,) = caplog.records

@@ -90,7 +90,7 @@ def test_a_client_that_is_too_many_is_told_when_to_come_again(start, monkeypatch
         assert leave.wait(10)
         return np.zeros((1, 12), np.float32)
 
-    monkeypatch.setattr("pmeans.encoder.PowerMeanEncoder.encode", slow)
+    monkeypatch.setattr("pmeans.encoder.power_means.PowerMeanEncoder.encode", slow)
     with client:
         # So many that a thread works on them: the event loop goes on.
         first = threading.Thread(target=lambda: send(client, "/embed", ["dog"] * 100))
@@ -190,7 +190,7 @@ def test_a_bug_is_a_500_that_tells_no_secret(start, monkeypatch):
         raise RuntimeError("/secret/path")
 
     client = start()
-    monkeypatch.setattr("pmeans.encoder.PowerMeanEncoder.encode", broken)
+    monkeypatch.setattr("pmeans.encoder.power_means.PowerMeanEncoder.encode", broken)
     answer = send(client, "/embed", ["dog"])
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="pip install 'pmeans[serve]'")
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.serve import Limits
 from pmeans.serve.bodies import SLICE, write_json
 from pmeans.serve.limits import RefusedError
@@ -37,7 +37,7 @@ def idle(monkeypatch):
     def encode(*args, **kwargs):
         raise AssertionError("this was to be refused before any work")
 
-    monkeypatch.setattr("pmeans.encoder.PowerMeanEncoder.encode", encode)
+    monkeypatch.setattr("pmeans.encoder.power_means.PowerMeanEncoder.encode", encode)
 
 
 @pytest.fixture(scope="module")

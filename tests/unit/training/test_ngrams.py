@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from pmeans.output import unit_rows
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.training.ngrams import fitted_ngrams, ngram_averages
 
 # Words of three syllables, each of which adds its meaning.

@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError
 from pmeans.kernels.folding import folded, skeleton
-from pmeans.output import unit_rows
 from pmeans.training.corpus import PairFile
-from pmeans.training.lessons import DictionaryFile
 from pmeans.training.ngrams import folded_buckets
 from pmeans.training.sentence_pairs import retrieved
+from pmeans.training.start_vectors import DictionaryFile
 from pmeans.training.taught import Taught
 from pmeans.training.teacher import Teacher
 

@@ -9,7 +9,7 @@ from opinions import make_canonical, opinions
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pmeans import TransferClassifier
-from pmeans.align import Alignment
+from pmeans.encoder.alignment import Alignment
 
 TEXT = "die suppe gut"
 

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.znorm import SHARED, Statistics, ZNorm
 from pmeans.errors import InputError, LanguageError
-from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.transfer.explain import Explanation, TokenPush, explain
-from pmeans.znorm import SHARED, Statistics, ZNorm
 
 INF = float("inf")
 

@@ -17,7 +17,7 @@ from opinions import opinions
 from pmeans import TransferClassifier
 from pmeans.apply import PredictOptions, predict_to_file
 from pmeans.errors import FormatError, InputError
-from pmeans.rows import Fields, open_source
+from pmeans.tables import Fields, open_source
 from pmeans.transfer.linear import Calibration
 
 FORMATS = ["csv", "tsv", "jsonl", "parquet"]

@@ -8,7 +8,7 @@ from opinions import OTHER, make_canonical, make_encoder, opinions
 from scipy.stats import binomtest
 
 from pmeans import Part, Recipe, TransferClassifier
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.transfer import (
     AlikeLabelsWarning,

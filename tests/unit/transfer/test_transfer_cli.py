@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import pmeans
 from pmeans import TransferClassifier
 from pmeans.cli.main import app
+from pmeans.encoder.translations import Translations
 from pmeans.transfer import AlikeLabelsWarning, storage
-from pmeans.translations import Translations
 from toy_identifier import make_identifier
 
 
@@ -325,7 +325,7 @@ def test_a_mistake_is_one_line_that_says_what_to_do(run, files, line):
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.filterwarnings("ignore::pmeans.rows.GuessedEncodingWarning")
+@pytest.mark.filterwarnings("ignore::pmeans.tables.GuessedEncodingWarning")
 def test_excels_csv_is_read_as_it_is(run, files):
     rows = [f'{text};"{label}"' for text, label in zip(*opinions(40, "en"), strict=True)]
     for encoding in ("utf-8-sig", "cp1252", "utf-16"):

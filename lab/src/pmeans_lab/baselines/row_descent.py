@@ -22,9 +22,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from pmeans.baselines.base import Baseline
 from pmeans.errors import InputError
 from pmeans.files import optional
+from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision, quantised
 from pmeans.training.bivcd import LanguageText

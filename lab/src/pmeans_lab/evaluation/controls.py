@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from pmeans import kernels
-from pmeans.coverage import Coverage
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.coverage import Coverage
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
 from pmeans.errors import InputError, check_seed
-from pmeans.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
 from pmeans.types import Floats
 from pmeans_lab.evaluation import cells
 

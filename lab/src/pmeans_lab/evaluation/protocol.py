@@ -12,8 +12,8 @@ from pmeans.errors import InputError
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, Measure, measured
 from pmeans.types import Array, Floats, Ints, Progress
 from pmeans_lab.evaluation.dataset import Dataset, Score, TaskPart
-from pmeans_lab.evaluation.draws import stratified_folds
 from pmeans_lab.evaluation.features import Features
+from pmeans_lab.evaluation.random_splits import stratified_folds
 
 Train = Callable[[Sequence[FitGroup], FitRule], list[list[Fitted]]]
 """Trains groups of classifiers: the native core, or torch on an accelerator."""

@@ -18,13 +18,13 @@ from functools import cached_property
 from pathlib import Path
 
 from pmeans import models
-from pmeans.baselines.base import Baseline
 from pmeans.building.build_file import fit_on_pairs
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Recipe
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.models import AnyEncoder
-from pmeans.recipe import Recipe
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Literal
 
 from pmeans import config
-from pmeans.align_fit import Fit
+from pmeans.encoder.alignment_fit import Fit
+from pmeans.encoder.recipe import Part
 from pmeans.errors import ConfigError, InputError, did_you_mean
-from pmeans.recipe import Part
 from pmeans.training.corpus import PairFile
 from pmeans.types import Root, Scope, Tokenizer
 from pmeans_lab.evaluation.features import Adapt

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError
-from pmeans.output import unit_rows
 from pmeans.types import Array, Floats, Ints
 
 _CELLS = 1 << 24  # similarities held at a time: 64 MB

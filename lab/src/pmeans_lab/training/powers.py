@@ -29,11 +29,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Recipe
 from pmeans.errors import InputError, check_seed
 from pmeans.files import optional
 from pmeans.kernels import SQUARES
-from pmeans.recipe import Recipe
 from pmeans.types import Array, Floats, Power, Progress
 
 NODES = (*(-size for size in SQUARES[:0:-1]), *SQUARES)

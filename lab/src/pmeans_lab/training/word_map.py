@@ -33,8 +33,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError
-from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.training.joined import joined_languages
 from pmeans.training.lexicon import AlignerState, MappedLanguage, open_language, vectors_of

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pmeans import baselines, models, plugins, training
+from pmeans import models, plugins, training
 from pmeans.building.baseline_file import read_build
 from pmeans.cli.main import app
 from pmeans.errors import ConfigError, PmeansError
 from pmeans.files import altered
+from pmeans.models import baselines
 from pmeans.spaces.store import save_space
 
 RECIPES = Path(__file__).parents[4] / "recipes" / "baselines"

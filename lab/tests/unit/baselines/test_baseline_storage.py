@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, baselines, models, plugins
-from pmeans.baselines.base import Baseline, array
+from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, models, plugins
 from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.models import baselines
+from pmeans.models.baselines.base import Baseline, array
 
 TEXTS = ["the cat", "sat", "", "cat sat sat"]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pmeans import WordSpace, models
-from pmeans.baselines.base import plain_mean
 from pmeans.errors import ConfigError, FormatError, InputError, NotFittedError
+from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.space import Subwords
 from pmeans.training.frequencies import Counted, row_frequencies
 from pmeans_lab.baselines.sif.encoder import Sif, Usif

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pmeans_lab.evaluation.draws import glorot, linear
+from pmeans_lab.evaluation.random_splits import glorot, linear
 
 torch = pytest.importorskip("torch")
 

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
-from pmeans.baselines.base import plain_mean
-from pmeans.encoder import PowerMeanEncoder
-from pmeans.recipe import Part, Recipe
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.space import WordSpace
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
 from pmeans_lab.baselines.tfidf.encoder import Tfidf
 from pmeans_lab.evaluation.dataset import Dataset, Examples
-from pmeans_lab.evaluation.draws import stratified_folds, subsample
 from pmeans_lab.evaluation.features import Features
 from pmeans_lab.evaluation.protocol import Job, Trainer
 from pmeans_lab.evaluation.protocols import modern
 from pmeans_lab.evaluation.protocols import senteval_2018 as senteval
 from pmeans_lab.evaluation.protocols import ukp_subsample as ukp
 from pmeans_lab.evaluation.protocols.modern import TRANSFER
+from pmeans_lab.evaluation.random_splits import stratified_folds, subsample
 
 GENERATOR = np.random.default_rng(5)
 VOCABULARY = [f"w{i}" for i in range(60)]

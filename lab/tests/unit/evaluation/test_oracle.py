@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold
 
 import oracle
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
-from pmeans_lab.evaluation.draws import glorot, linear
+from pmeans_lab.evaluation.random_splits import glorot, linear
 
 torch = pytest.importorskip("torch")
 

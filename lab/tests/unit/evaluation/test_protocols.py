@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from pmeans import kernels
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.errors import InputError
-from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 from pmeans_lab.evaluation.dataset import Dataset, Examples
 from pmeans_lab.evaluation.features import Features

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pmeans_lab.evaluation.draws import held_out, stratified_folds, subsample
+from pmeans_lab.evaluation.random_splits import held_out, stratified_folds, subsample
 
 LABELS = np.array([0] * 23 + [1] * 14 + [2] * 10)
 

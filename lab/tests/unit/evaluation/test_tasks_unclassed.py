@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.errors import FormatError, InputError
-from pmeans.recipe import Part, Recipe
 from pmeans.training.corpus import Pair, PairFile
 from pmeans_lab.evaluation import tasks
 from pmeans_lab.evaluation.layouts.task import File, Task

@@ -7,7 +7,7 @@ import pytest
 
 from pmeans.errors import InputError
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
-from pmeans_lab.evaluation.draws import linear
+from pmeans_lab.evaluation.random_splits import linear
 
 torch = pytest.importorskip("torch")
 torch_engine = pytest.importorskip("pmeans_lab.evaluation.torch_engine")

@@ -2,7 +2,7 @@
 
 from some_results import fixed, noisy
 
-from pmeans.recipe import Part
+from pmeans.encoder.recipe import Part
 from pmeans_lab.experiments.plan import EncoderRow, Experiment
 
 MEAN = (Part("googlenews", (1.0,)),)

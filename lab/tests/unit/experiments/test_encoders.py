@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pmeans import models
-from pmeans.align_fit import Fit
-from pmeans.baselines.base import plain_mean
+from pmeans.encoder.alignment_fit import Fit
+from pmeans.encoder.recipe import Part
 from pmeans.errors import InputError, LanguageError, StorageError
-from pmeans.recipe import Part
+from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import path_of
 from pmeans.spaces.space import Subwords, WordSpace

@@ -5,8 +5,8 @@ import sys
 import pytest
 from some_experiments import REASONS, ROWS, experiment, results, scored
 
+from pmeans.encoder.recipe import Part
 from pmeans.errors import InputError
-from pmeans.recipe import Part
 from pmeans_lab.experiments import plots
 from pmeans_lab.experiments.plan import Columns, EncoderRow
 from pmeans_lab.experiments.results import Scores

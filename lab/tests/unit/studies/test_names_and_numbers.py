@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pmeans import PowerMeanEncoder, WordSpace
-from pmeans.recipe import Part, Recipe
+from pmeans.encoder.recipe import Part, Recipe
 
 STUDIES = Path(__file__).parents[3] / "studies"
 LANGUAGES = ["en", "de", "fr", "es", "it", "nl", "pt", "pl", "ru", "sv", "cs"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pmeans
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError, StorageError
-from pmeans.output import unit_rows
 from pmeans.training import read_baseline
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile

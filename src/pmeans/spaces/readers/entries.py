@@ -19,7 +19,7 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError, count
 from pmeans.kernels import index
-from pmeans.languages import tidy_code
+from pmeans.languages.codes import tidy_code
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.types import Array, Bytes, Case, Ints, WordTable
 

@@ -11,8 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from pmeans.baselines.base import MeanBaseline, Parts, word_mean
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.models.baselines.base import MeanBaseline, Parts, word_mean
 from pmeans.types import Floats
 
 

@@ -25,8 +25,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pmeans.baselines.base import plain_mean
 from pmeans.errors import ConfigError, InputError
+from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import Precision

@@ -21,7 +21,7 @@ from itertools import product
 from pathlib import Path
 
 from pmeans.errors import FormatError, InputError, shown
-from pmeans.rows import read_lines
+from pmeans.tables import read_lines
 from pmeans.training.corpus import Portion
 from pmeans.training.trainer import FilePath, FromFiles
 

@@ -37,9 +37,9 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.baselines.base import checksum, word_mean
 from pmeans.errors import ConfigError, InputError, naming
 from pmeans.files import optional
+from pmeans.models.baselines.base import checksum, word_mean
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pmeans.baselines.base import plain_mean
 from pmeans.errors import ConfigError, InputError
+from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
 from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText

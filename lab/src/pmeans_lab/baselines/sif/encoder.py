@@ -25,11 +25,11 @@ from typing import Any, Self
 import numpy as np
 
 from pmeans import kernels
-from pmeans.baselines.base import MeanBaseline, Parts, Settings, array
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part
+from pmeans.encoder.sentence_encoder import CHUNK, chunks
 from pmeans.errors import InputError, NotFittedError
-from pmeans.recipe import Part
-from pmeans.sentence_encoder import CHUNK, chunks
+from pmeans.models.baselines.base import MeanBaseline, Parts, Settings, array
 from pmeans.types import Array, Floats
 
 
@@ -54,7 +54,7 @@ class Sif(MeanBaseline):
 
         Args:
             name: For people.
-            encoder: What `pmeans.baselines.base.plain_mean` makes of a space.
+            encoder: What `pmeans.models.baselines.base.plain_mean` makes of a space.
             frequencies: p(w) of each word within its language, (n_words,); 0 if it is not known.
             a: How common a word must be to weigh half as much as a rare one.
             removed: What `fit` found, (n, dim).

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pmeans.baselines.base import plain_mean
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import ConfigError, naming
+from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.training.corpus import text_lines
 from pmeans.training.frequencies import Counted, row_frequencies

@@ -14,9 +14,9 @@ from typing import Any, Self, cast, get_args
 
 import numpy as np
 
-from pmeans.baselines.base import Baseline, Parts, Settings
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.output import unit_rows
+from pmeans.models.baselines.base import Baseline, Parts, Settings
 from pmeans.training.sentence_models import Pooling, Speaker, model_digest, model_files, open_model
 from pmeans.types import Floats
 

@@ -18,11 +18,11 @@ from typing import Self, cast, get_args
 import numpy as np
 
 from pmeans import kernels
-from pmeans.baselines.base import Baseline, Parts, Settings, array
+from pmeans.encoder.postprocess import normalise_rows
 from pmeans.errors import FormatError, InputError, NotFittedError
 from pmeans.kernels import index
-from pmeans.output import normalise_rows
-from pmeans.text import splitting, tokenize
+from pmeans.languages.tokenizers import splitting, tokenize
+from pmeans.models.baselines.base import Baseline, Parts, Settings, array
 from pmeans.types import Array, Floats, Tokenizer
 
 COLUMNS = 3600

@@ -2,8 +2,8 @@
 
 The reviews are native in each language and not translations of each other. A rating above 3 is
 positive (there are none of 3). Texts were escaped twice: what the XML parser leaves (``&quot;``)
-is unescaped once more, and control characters become spaces. `pmeans.text` splits the words, in
-the way of each language; case is kept.
+is unescaped once more, and control characters become spaces. `pmeans.languages.tokenizers` splits
+the words, in the way of each language; case is kept.
 
 ``cls-reviews`` is a whole review, its summary before its text, in the published parts ``train``
 and ``test``. ``cls-sentences`` is the paper's task: is this single sentence out of a positive or
@@ -35,7 +35,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from pmeans.errors import FormatError
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
 from pmeans_lab.evaluation.dataset import TaskPart
 from pmeans_lab.evaluation.layouts.task import File, Labelled, Parts, Task, check, find, read_bytes
 

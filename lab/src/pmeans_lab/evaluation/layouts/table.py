@@ -1,8 +1,8 @@
 """A user's own task: a table with a text, a label and perhaps a language column.
 
-It is any file that `pmeans.rows` reads: CSV, TSV, JSON lines or Parquet, by its name. A label is a
-string, a whole number, ``true`` or ``false``. Blank lines are not rows. A column that is missing or
-there twice, a row with too few cells, a text without words and a language that the task does not
+It is any file that `pmeans.tables` reads: CSV, TSV, JSON lines or Parquet, by its name. A label is
+a string, a whole number, ``true`` or ``false``. Blank lines are not rows. A column that is missing
+or there twice, a row with too few cells, a text without words and a language that the task does not
 list are errors that name file and line.
 """
 
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pmeans.errors import FormatError
-from pmeans.rows import Fields, open_source
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
+from pmeans.tables import Fields, open_source
 from pmeans_lab.evaluation.dataset import TaskPart
 from pmeans_lab.evaluation.layouts.task import Labelled, Parts, Task, check, find, read_text
 

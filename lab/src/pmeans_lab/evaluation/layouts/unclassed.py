@@ -3,7 +3,7 @@
 ``lines`` is a file per language with one sentence per line, and row i means the same everywhere.
 ``graded-pairs`` is a table with the columns ``score``, ``first`` and ``second``; its sides become
 the parts ``first`` and ``second``, so that the first sentence may be of one language and the
-second from another. Text is raw: `pmeans.text` splits the words, and case is kept.
+second from another. Text is raw: `pmeans.languages.tokenizers` splits the words, and case is kept.
 
 ``held-out-pairs`` is one file of sentence pairs that spaces and models are trained on, in the
 languages of the task. Of one source, the pairs are read that every trainer leaves for testing
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pmeans.errors import FormatError, shown
-from pmeans.text import tokenize
+from pmeans.languages.tokenizers import tokenize
 from pmeans.training import corpus
 from pmeans.training.corpus import Pair
 from pmeans_lab.evaluation.layouts.task import (

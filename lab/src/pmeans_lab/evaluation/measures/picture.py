@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError
 from pmeans.files import optional, replacing
-from pmeans.output import unit_rows
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array
 from pmeans_lab.evaluation.measures.bilingual import Translations

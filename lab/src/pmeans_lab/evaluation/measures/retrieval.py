@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.postprocess import unit_rows
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
 from pmeans.errors import InputError
-from pmeans.output import unit_rows
-from pmeans.recipe import Part, Recipe
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import Pair, read_pairs, split
 from pmeans.types import Encoder, Floats

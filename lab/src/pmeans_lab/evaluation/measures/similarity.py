@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import FormatError, shown
-from pmeans.output import unit_rows
-from pmeans.rows import read_lines
 from pmeans.spaces.space import WordSpace
+from pmeans.tables import read_lines
 from pmeans_lab.evaluation.measures import Measured
 
 _SCORES = ("score", "simlex999")

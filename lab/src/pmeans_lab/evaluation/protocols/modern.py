@@ -28,9 +28,9 @@ import numpy as np
 
 from pmeans.types import Array
 from pmeans_lab.evaluation.dataset import Dataset, Score, TaskPart
-from pmeans_lab.evaluation.draws import stratified_folds
 from pmeans_lab.evaluation.features import View
 from pmeans_lab.evaluation.protocol import Job, Protocol, Split, check_classes, outer_splits, score
+from pmeans_lab.evaluation.random_splits import stratified_folds
 
 SEED = 0
 FOLDS = 5

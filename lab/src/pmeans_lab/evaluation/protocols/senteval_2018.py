@@ -15,9 +15,8 @@ import numpy as np
 
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted
 from pmeans.types import Floats, Ids, Ints
-from pmeans_lab.evaluation import draws
+from pmeans_lab.evaluation import random_splits
 from pmeans_lab.evaluation.dataset import Dataset, Score
-from pmeans_lab.evaluation.draws import held_out, stratified_folds
 from pmeans_lab.evaluation.protocol import (
     Job,
     Protocol,
@@ -27,6 +26,7 @@ from pmeans_lab.evaluation.protocol import (
     score,
     training_rows,
 )
+from pmeans_lab.evaluation.random_splits import held_out, stratified_folds
 
 SEED = 1111
 FOLDS = 10
@@ -54,7 +54,7 @@ class _Problem:
     n_classes: int
 
     def group(self, train: Ids, dev: Ids, drawn: int, penalties: tuple[float, ...]) -> FitGroup:
-        weights, bias = draws.linear(SEED, self.n_classes, self.x.shape[1])
+        weights, bias = random_splits.linear(SEED, self.n_classes, self.x.shape[1])
         rates = (RATE,) * len(penalties)
         return FitGroup(
             self.x, self.labels, train, dev, SEED, drawn, weights, bias, rates, penalties

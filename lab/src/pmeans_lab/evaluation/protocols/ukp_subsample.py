@@ -16,11 +16,11 @@ import numpy as np
 from pmeans.errors import InputError
 from pmeans.kernels.softmax import FitGroup, FitRule
 from pmeans.types import Floats, Ids
-from pmeans_lab.evaluation import draws
+from pmeans_lab.evaluation import random_splits
 from pmeans_lab.evaluation.dataset import Dataset, Score
-from pmeans_lab.evaluation.draws import subsample
 from pmeans_lab.evaluation.features import View
 from pmeans_lab.evaluation.protocol import Job, Protocol, check_classes, of_classes, predict, score
+from pmeans_lab.evaluation.random_splits import subsample
 
 REPETITIONS = 50
 RATES = (0.05, 0.01, 0.005, 0.001, 0.0005)
@@ -81,7 +81,7 @@ def _view(job: Job, seed: int) -> View:
 
 def _group(x: Floats, labels: Ids, n_classes: int, seed: int) -> FitGroup:
     train, dev, _ = subsample(len(labels), seed)
-    weights = draws.glorot(seed, n_classes, x.shape[1])
+    weights = random_splits.glorot(seed, n_classes, x.shape[1])
     bias = np.full(n_classes, BIAS, dtype=np.float32)
     l2 = (0.0,) * len(RATES)
     return FitGroup(x, labels, train, dev, seed, len(labels), weights, bias, RATES, l2)

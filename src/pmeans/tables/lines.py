@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from pmeans.errors import FormatError, InputError, shown
-from pmeans.rows.code_pages import WESTERN, find_page
-from pmeans.rows.fields import Place
 from pmeans.streams import Stream, open_stream
+from pmeans.tables.code_pages import WESTERN, find_page
+from pmeans.tables.fields import Place
 from pmeans.types import Ints
 
 LONGEST = 64 << 20

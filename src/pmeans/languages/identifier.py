@@ -20,7 +20,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.errors import FormatError, LanguageError, count
 from pmeans.kernels import GramWeights
-from pmeans.languages import match
+from pmeans.languages.codes import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Ids

@@ -1,13 +1,14 @@
 """Encoders other than power means, which other packages have: what each is, and how it is stored.
 
-Each is a `pmeans.baselines.base.Baseline`, made by a `pmeans.training.trainer.BaselineTrainer`.
+Each is a `pmeans.models.baselines.base.Baseline`, made by a
+`pmeans.training.trainer.BaselineTrainer`.
 """
 
 from __future__ import annotations
 
 from pmeans import plugins
-from pmeans.baselines.base import Baseline
 from pmeans.errors import FormatError, did_you_mean
+from pmeans.models.baselines.base import Baseline
 
 GROUP = "pmeans.baselines"
 """Of `pmeans.plugins`: the class of each kind."""

@@ -18,9 +18,9 @@ from itertools import chain, islice
 from typing import Any
 
 from pmeans.errors import FormatError, InputError, did_you_mean, shown
-from pmeans.rows import lines as reading
-from pmeans.rows.fields import ABSENT, Block, Fields
-from pmeans.rows.lines import Chunk, Lines, strange
+from pmeans.tables import lines as reading
+from pmeans.tables.fields import ABSENT, Block, Fields
+from pmeans.tables.lines import Chunk, Lines, strange
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "\\t": "\t"}
 LONGEST_ROW = 4 << 20

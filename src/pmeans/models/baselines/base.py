@@ -23,13 +23,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from pmeans import kernels
-from pmeans.coverage import Coverage
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.coverage import Coverage
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks, sized
 from pmeans.errors import FormatError, InputError
-from pmeans.identifier import Doubts
+from pmeans.languages.identifier import Doubts
 from pmeans.mapped import refer, resolve
-from pmeans.recipe import Part, Recipe
-from pmeans.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks, sized
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array, Floats, Tokenizer
 
@@ -68,7 +68,7 @@ class Baseline(SentenceEncoder):
     """An encoder other than plain power means.
 
     Attributes:
-        kind: What its files call it; its name among the entry points of `pmeans.baselines`.
+        kind: What its files call it; its name among the entry points of `pmeans.models.baselines`.
         format: Of its settings and arrays; to be raised when they change their meaning.
         folder: Where it was loaded from, if it was.
     """
@@ -199,7 +199,8 @@ class MeanBaseline(Baseline):
         if powers != [(1,)] or encoder.znorm or encoder.alignment:
             raise InputError(
                 f"{self.kind} is built on the plain mean of one word space, without z-norm and "
-                f"alignment, and {encoder.name!r} is not one: see pmeans.baselines.base.plain_mean."
+                f"alignment, and {encoder.name!r} is not one: see plain_mean in "
+                "pmeans.models.baselines.base."
             )
         (self.space,) = encoder.spaces.values()
         self.name, self.encoder = name, encoder

@@ -18,7 +18,7 @@ from typing import Any
 
 from pmeans.errors import PmeansError, StorageError
 from pmeans.files import check_regular, optional
-from pmeans.rows.sources import open_parquet
+from pmeans.tables.sources import open_parquet
 
 _AT_ONCE = 16  # files asked for their size and columns
 

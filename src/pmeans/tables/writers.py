@@ -26,8 +26,8 @@ import numpy as np
 from pmeans.errors import FormatError, InputError, shown
 from pmeans.files import replacing
 from pmeans.outputs import is_stream
-from pmeans.rows.fields import ABSENT
-from pmeans.rows.sources import require_pyarrow
+from pmeans.tables.fields import ABSENT
+from pmeans.tables.sources import require_pyarrow
 from pmeans.tensors import RowPrecision, quantised
 from pmeans.types import Array, Floats
 

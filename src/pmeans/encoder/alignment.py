@@ -1,9 +1,9 @@
 """Alignment: one linear map a language that brings whole sentence vectors into one space.
 
-The maps are fitted in closed form on parallel text (`pmeans.align_fit`), after the z-norm, for all
-powers and spaces at once: a column of the result may draw on every column of the input. That space
-is the pivot's own, whose rows then stay as they are, or one of directions that the languages
-share, into which the pivot is mapped as well.
+The maps are fitted in closed form on parallel text (`pmeans.encoder.alignment_fit`), after the
+z-norm, for all powers and spaces at once: a column of the result may draw on every column of the
+input. That space is the pivot's own, whose rows then stay as they are, or one of directions that
+the languages share, into which the pivot is mapped as well.
 
 A map may be stored as float16 or int8. It is rounded when that is asked for, so that what is saved
 and read back gives the same bits. Rows times int8 are a product of whole numbers, which is twice as
@@ -29,9 +29,9 @@ from typing import get_args
 import numpy as np
 
 from pmeans import kernels
-from pmeans.align_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
+from pmeans.encoder.alignment_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError, shown
-from pmeans.languages import match
+from pmeans.languages.codes import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import RowPrecision, are_numbers, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pmeans.errors import FormatError, LanguageError, did_you_mean, shown
-from pmeans.languages import language_code
+from pmeans.languages.codes import language_code
 
 OnError = Literal["fail", "skip"]
 

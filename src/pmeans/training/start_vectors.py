@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError
-from pmeans.output import unit_rows
 from pmeans.training.bag_means import averaging
 from pmeans.training.bags import BagReader, Bags, Vocabulary
 from pmeans.training.corpus import Pair, PairFile, words

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pmeans.errors import LanguageError
 from pmeans.kernels import Splitting, split
-from pmeans.languages import main_code
+from pmeans.languages.codes import main_code
 from pmeans.types import Tokenizer
 
 __all__ = ["splitting", "tokenize"]

@@ -1,8 +1,8 @@
 """Sentences of one language with their translations, which a model carries as text.
 
 A classifier that is trained in one language learns from them how far its decisions move in the
-others (`pmeans.transfer.travel`). They reach no row. The file is UTF-8, a line per pair, with tabs
-between three columns::
+others (`pmeans.transfer.cross_lingual_calibration`). They reach no row. The file is UTF-8, a line
+per pair, with tabs between three columns::
 
     lang    en                    translation
     de      Where is the dog?     Wo ist der Hund?

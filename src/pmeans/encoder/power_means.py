@@ -18,13 +18,11 @@ from typing import Any
 import numpy as np
 
 from pmeans import kernels
-from pmeans.align import Alignment
-from pmeans.align_fit import Fit, Method
-from pmeans.coverage import Coverage
-from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.identifier import Doubts, FoundLanguages, Identifier
-from pmeans.recipe import Recipe
-from pmeans.sentence_encoder import (
+from pmeans.encoder.alignment import Alignment
+from pmeans.encoder.alignment_fit import Fit, Method
+from pmeans.encoder.coverage import Coverage
+from pmeans.encoder.recipe import Recipe
+from pmeans.encoder.sentence_encoder import (
     CHUNK,
     LONG_CHUNK,
     SentenceEncoder,
@@ -32,11 +30,13 @@ from pmeans.sentence_encoder import (
     chunks,
     length_of,
 )
+from pmeans.encoder.translations import Translations
+from pmeans.encoder.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
+from pmeans.errors import InputError, LanguageError, NotFittedError
+from pmeans.languages.identifier import Doubts, FoundLanguages, Identifier
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
-from pmeans.text import splitting
-from pmeans.translations import Translations
 from pmeans.types import Array, Floats, TokenBatch
-from pmeans.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
 
 
 class PowerMeanEncoder(SentenceEncoder):
@@ -292,8 +292,9 @@ class PowerMeanEncoder(SentenceEncoder):
                 that mean the same; those with an unknown side are left out.
             pivot: The language that all are paired with.
             method: ``"canonical"``, ``"ridge"``, ``"cca"`` or ``"procrustes"``.
-            penalty: As in `pmeans.align_fit.Fit`.
-            rank: As in `pmeans.align_fit.Fit`; with ``"canonical"`` the number of columns.
+            penalty: As in `pmeans.encoder.alignment_fit.Fit`.
+            rank: As in `pmeans.encoder.alignment_fit.Fit`; with ``"canonical"`` the number of
+                columns.
             keep: How many of the first parts are not mapped, because their space is common to all
                 languages already. The mapped columns of the other parts follow them. A language
                 that is added later is mapped in the same way.

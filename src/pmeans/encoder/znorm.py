@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.errors import FormatError, LanguageError
-from pmeans.languages import match
+from pmeans.languages.codes import match
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
 from pmeans.types import Array, Floats, Scope

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from pmeans import config
-from pmeans.baselines import of_kind
-from pmeans.baselines.base import Baseline, Parts
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import FormatError, InputError
+from pmeans.models.baselines import of_kind
+from pmeans.models.baselines.base import Baseline, Parts
 from pmeans.tensors import map_tensors, write_tensors
 
 SETTINGS, ARRAYS = "baseline.toml", "baseline.safetensors"

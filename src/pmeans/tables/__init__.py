@@ -4,9 +4,9 @@
 keeps on disk what is done of a job. Nothing here knows an encoder, or a command line.
 """
 
-from pmeans.rows.fields import Fields, Source, texts_of
-from pmeans.rows.lines import GuessedEncodingWarning, read_lines, valid_text
-from pmeans.rows.sources import open_source
+from pmeans.tables.fields import Fields, Source, texts_of
+from pmeans.tables.lines import GuessedEncodingWarning, read_lines, valid_text
+from pmeans.tables.sources import open_source
 
 __all__ = [
     "Fields", "GuessedEncodingWarning", "Source", "open_source", "read_lines", "texts_of",

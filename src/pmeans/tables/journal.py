@@ -26,7 +26,7 @@ from typing import IO, Any
 from pmeans import config
 from pmeans.errors import FormatError, InputError, StorageError, count, shown
 from pmeans.files import check_regular, locked, replacing
-from pmeans.rows.fields import Place
+from pmeans.tables.fields import Place
 
 MUCH = 16 << 20
 """Bytes that a disk takes in a moment."""

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from pmeans.errors import LanguageError
-from pmeans.languages import language_code
+from pmeans.languages.codes import language_code
 
 WESTERN = "windows-1252"
 """The commonest code page. Browsers read latin-1 by it."""

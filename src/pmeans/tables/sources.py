@@ -15,10 +15,10 @@ import numpy as np
 
 from pmeans.errors import FormatError, InputError, StorageError, count, shown
 from pmeans.files import optional
-from pmeans.rows.code_pages import written_language
-from pmeans.rows.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
-from pmeans.rows.formats import parser_of
-from pmeans.rows.lines import Lines, checked_encoding, opened
+from pmeans.tables.code_pages import written_language
+from pmeans.tables.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
+from pmeans.tables.formats import parser_of
+from pmeans.tables.lines import Lines, checked_encoding, opened
 
 InputFormat = Literal["txt", "csv", "tsv", "jsonl", "parquet"]
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
@@ -42,7 +42,7 @@ def open_source(
         format: The format, where the name does not tell; standard input is ``"txt"`` else.
         delimiter: Between the cells of CSV or TSV: a character, or ``comma``, ``semicolon``,
             ``tab``, ``pipe``. That of CSV is found if it is not given.
-        encoding: Of text; found if it is not given, as `pmeans.rows.lines` says.
+        encoding: Of text; found if it is not given, as `pmeans.tables.lines` says.
         lang: Language of the texts, if it is known: it narrows the encodings to choose among.
     """
     fields = fields or Fields()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.identifier import FoundLanguages
+from pmeans.languages.identifier import FoundLanguages
 from pmeans.types import Array, Ints, TokenBatch
 
 

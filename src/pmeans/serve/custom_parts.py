@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part
+from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.errors import ConfigError, did_you_mean
-from pmeans.recipe import Part
 from pmeans.serve.refusals import RefusedError
 from pmeans.types import Power
-from pmeans.znorm import Statistics, ZNorm
 
 COLUMNS = 4096
 """Columns of a row of chosen parts, at most."""

@@ -19,11 +19,11 @@ from typing import Any, cast
 import numpy as np
 
 from pmeans import kernels
-from pmeans.coverage import Coverage
+from pmeans.encoder.coverage import Coverage
+from pmeans.encoder.postprocess import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.errors import InputError, LanguageError, shown
-from pmeans.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
-from pmeans.languages import language_code
-from pmeans.output import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
+from pmeans.languages.codes import language_code
+from pmeans.languages.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.types import Array, Floats
 
@@ -122,7 +122,7 @@ class SentenceEncoder(abc.ABC):
             show_progress_bar: True counts sentences on standard error.
             output_value: Only ``"sentence_embedding"``.
             precision: ``"float32"``, or ``"int8"``, ``"uint8"``, ``"binary"``, ``"ubinary"``;
-                `pmeans.output.quantise_rows` says what they are.
+                `pmeans.encoder.postprocess.quantise_rows` says what they are.
             convert_to_numpy: False gives a list of rows.
             convert_to_tensor: True gives a torch tensor (needs torch).
             device: Where the torch tensor goes.

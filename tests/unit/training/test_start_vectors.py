@@ -6,7 +6,7 @@ import pytest
 from pmeans.errors import ConfigError, InputError
 from pmeans.training.bags import BagReader
 from pmeans.training.corpus import PairFile
-from pmeans.training.lessons import (
+from pmeans.training.start_vectors import (
     DictionaryFile,
     add_pairs,
     check_material,

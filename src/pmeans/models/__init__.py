@@ -11,10 +11,10 @@
         identifier.safetensors   what tells languages apart, if anything does
         MODEL.md, SHA256SUMS     the model card, and checksums of all files, if it was built
 
-An encoder of another kind (`pmeans.baselines`) has a ``baseline.toml`` in place of the recipe.
-A folder is written under a temporary name and renamed when it is whole. The package's own model
-lies in ``default_model/`` beside this file; ``make default-model`` builds it. Others may be
-installed as packs (`pmeans.packs`), whose checksums are compared when they are opened.
+An encoder of another kind (`pmeans.models.baselines`) has a ``baseline.toml`` in place of the
+recipe. A folder is written under a temporary name and renamed when it is whole. The package's own
+model lies in ``default_model/`` beside this folder; ``make default-model`` builds it. Others may be
+installed as packs (`pmeans.models.packs`), whose checksums are compared when they are opened.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from pathlib import Path
 from typing import overload
 from urllib.parse import quote
 
-from pmeans import packs
 from pmeans._version import __version__
-from pmeans.align import Alignment
-from pmeans.baselines import folder as baselines
-from pmeans.baselines.base import Baseline
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.alignment import Alignment
+from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.encoder.recipe import Part, Recipe
+from pmeans.encoder.sentence_encoder import SentenceEncoder
+from pmeans.encoder.translations import Translations
+from pmeans.encoder.znorm import ZNorm
 from pmeans.errors import (
     ConfigError,
     FormatError,
@@ -50,17 +51,16 @@ from pmeans.files import (
     sizes,
     write_checksums,
 )
-from pmeans.identifier import Identifier
-from pmeans.recipe import Part, Recipe
-from pmeans.sentence_encoder import SentenceEncoder
+from pmeans.languages.identifier import Identifier
+from pmeans.models import packs
+from pmeans.models.baselines import folder as baseline_folder
+from pmeans.models.baselines.base import Baseline
 from pmeans.spaces import library
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
-from pmeans.translations import Translations
-from pmeans.znorm import ZNorm
 
-DEFAULT = Path(__file__).parent / "default_model"
+DEFAULT = Path(__file__).parents[1] / "default_model"
 """The model in the package: English, German and French."""
 
 RECIPE, CARD = "recipe.toml", "MODEL.md"
@@ -77,7 +77,8 @@ FILES = (
 )  # fmt: skip
 """Patterns of all files that a folder of power means may have."""
 _OF_BASELINE = (
-    baselines.SETTINGS, baselines.ARRAYS, CARD, CHECKSUMS, *(f"{_INNER}/{name}" for name in FILES),
+    baseline_folder.SETTINGS, baseline_folder.ARRAYS, CARD, CHECKSUMS,
+    *(f"{_INNER}/{name}" for name in FILES),
 )  # fmt: skip
 
 
@@ -234,13 +235,13 @@ def replacing(
 
     ``inputs`` is what it is made from, none of which is overwritten.
     """
-    is_baseline = (Path(folder) / baselines.SETTINGS).is_file()
+    is_baseline = (Path(folder) / baseline_folder.SETTINGS).is_file()
     return replacing_folder(folder, "encoder", _OF_BASELINE if is_baseline else FILES, inputs)
 
 
 def write_baseline(baseline: Baseline, folder: Path) -> None:
     """Write the files of a baseline, but for card and checksums, into a folder that is there."""
-    baselines.write(baseline, folder)
+    baseline_folder.write(baseline, folder)
     inner = baseline.inner()
     if inner is not None:
         (folder / _INNER).mkdir()
@@ -283,9 +284,9 @@ def _load_default() -> PowerMeanEncoder:
 
 
 def _load_folder(folder: Path) -> AnyEncoder:
-    if (folder / baselines.SETTINGS).is_file():
+    if (folder / baseline_folder.SETTINGS).is_file():
         inner = folder / _INNER
-        return baselines.read(folder, _load_power_means(inner) if inner.is_dir() else None)
+        return baseline_folder.read(folder, _load_power_means(inner) if inner.is_dir() else None)
     return _load_power_means(folder)
 
 

@@ -5,8 +5,8 @@ that are blurred like this are right less often, at the same confidence. How muc
 is seen on general text, and what it does to confidence is seen on the training rows, whose labels
 are known:
 
-1. Pairs of the model (`pmeans.translations`) are joined until they are as long as a training text,
-   because decisions about a long text are blurred less.
+1. Pairs of the model (`pmeans.encoder.translations`) are joined until they are as long as a
+   training text, because decisions about a long text are blurred less.
 2. The decision about a translation is taken as a multiple of the one about its original, plus what
    is left. Decisions on held-out training rows are multiplied and have such rests added. The rests
    of other texts must not be differences of both decisions: these have the blur of the original
@@ -29,7 +29,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
-from pmeans.encoder import PowerMeanEncoder
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import LanguageError
 from pmeans.transfer.linear import Calibration, Linear, calibration
 from pmeans.types import Array, Floats, Ints

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, WordSpace
+from pmeans.encoder.translations import Translations
 from pmeans.errors import FormatError
 from pmeans.tensors import map_tensors, write_tensors
-from pmeans.transfer import travel
+from pmeans.transfer import cross_lingual_calibration as calibration
 from pmeans.transfer.linear import Calibration
-from pmeans.translations import Translations
 
 N = 6000
 LANGUAGES = ("en", "de", "fr")
@@ -104,14 +104,14 @@ def test_a_shift_that_all_translations_share_is_no_blur(encoder, classifier):
     linear = classifier.fitted.linear_for("en")
     moved = encoder.replace(spaces={"odds": raised(encoder.spaces["odds"], "de", 5)})
     one, other = (
-        travel._decided(each, linear, ("en", "de"), pairs("de"), np.ones(200, int),
-                        np.random.default_rng(0))
+        calibration._decided(each, linear, ("en", "de"), pairs("de"), np.ones(200,
+                        int), np.random.default_rng(0))
         for each in (encoder, moved)
     )  # fmt: skip
     decisions = one[0]
     np.testing.assert_allclose(
-        travel._translated(decisions, *one),
-        travel._translated(decisions, *other),
+        calibration._translated(decisions, *one),
+        calibration._translated(decisions, *other),
         atol=1e-4,  # float32, of numbers up to 20
     )
 
@@ -122,12 +122,14 @@ def test_the_blur_of_the_original_is_not_added_to_rows_that_have_it():
     first, second = (meant + rng.standard_normal(meant.shape) for _ in range(2))
     rows = 2 * rng.standard_normal(meant.shape) + rng.standard_normal(meant.shape)
     # 2 %: of 20,000 draws the deviation is known to half a per cent.
-    assert travel._translated(rows, first, second).std() == pytest.approx(second.std(), rel=0.02)
+    assert calibration._translated(rows, first, second).std() == pytest.approx(
+        second.std(), rel=0.02
+    )
 
 
 def test_no_language_is_surer_than_the_one_of_training():
     found = Calibration(np.array([2, 0.5], np.float32), np.array([1, 1], np.float32))
-    kept = travel._no_surer(found)
+    kept = calibration._no_surer(found)
     assert (kept.slope.tolist(), kept.offset.tolist()) == ([1, 0.5], [0, 1])
 
 
@@ -154,8 +156,8 @@ def test_a_language_that_is_not_the_pivot_may_be_the_one_of_training(encoder):
 def test_decisions_about_longer_texts_differ_less(encoder, classifier):
     linear = classifier.fitted.linear_for("en")
     decided = [
-        travel._decided(encoder, linear, ("en", "de"), pairs("de"), np.full(500, n),
-                        np.random.default_rng(0))
+        calibration._decided(encoder, linear, ("en", "de"), pairs("de"), np.full(500,
+                        n), np.random.default_rng(0))
         for n in (1, 25)
     ]  # fmt: skip
     short, long = ((second - first).std() for first, second in decided)
@@ -163,7 +165,7 @@ def test_decisions_about_longer_texts_differ_less(encoder, classifier):
 
 
 def test_few_pairs_are_not_enough(encoder):
-    few = Translations("en", {"de": pairs("de")[: travel.FEWEST - 1], "fr": pairs("fr")})
+    few = Translations("en", {"de": pairs("de")[: calibration.FEWEST - 1], "fr": pairs("fr")})
     assert fitted(encoder.replace(translations=few)).calibrated == ("fr",)
 
 
