@@ -5,8 +5,8 @@ use one core, and one that may use all. They take turns, round after round; `are
 InferSent and the teachers get fewer sentences than the others, of the same lengths.
 
 Systems are rows of experiments. Word spaces and trained models are those of $PMEANS_HOME, which
-`results/baselines/README.md` and `recipes/baselines` tell how to make. SIF, uSIF, TF-IDF and
-z-norms are fitted here, on the sentences that are encoded, and timed. What is missing is named.
+`lab/results/baselines/README.md` and `lab/recipes/baselines` tell how to make. SIF, uSIF, TF-IDF
+and z-norms are fitted here, on the sentences that are encoded, and timed. What is missing is named.
 
     python benchmarks/baselines.py            measures (six minutes), and writes all that follows
     python benchmarks/baselines.py --quick    the same with little, into build/bench

@@ -1,6 +1,7 @@
 """What operators see: request ids, the access log, metrics; and which pages a browser lets ask."""
 
 import copy
+import gc
 import json
 import os
 import re
@@ -184,6 +185,7 @@ def test_a_label_keeps_quotes_and_line_ends():
 @pytest.fixture
 def living(monkeypatch):
     """Return the processes that are alive, to be changed by a test."""
+    gc.collect()  # shared memory of other tests cannot be freed by a process that they do not know
     processes = set()
     monkeypatch.setattr("pmeans.serve.metrics._alive", lambda process: process in processes)
     return processes

@@ -6,7 +6,7 @@ of word vectors lives where word vectors do, the trained map then takes every wo
 into the common space. A space that holds several languages already is re-mapped in the same way.
 
 Sentence means are kept as float32: 350,000 pairs of 300 columns take 0.8 GB.
-``recipes/spaces/projection.toml`` is an example.
+``lab/recipes/spaces/projection.toml`` is an example.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pmeans.files import altered
 from pmeans.models import baselines
 from pmeans.spaces.store import save_space
 
-RECIPES = Path(__file__).parents[4] / "recipes" / "baselines"
+RECIPES = Path(__file__).parents[3] / "recipes" / "baselines"
 BUILD = """
 kind = "sif"
 space = "toy.safetensors"

@@ -7,7 +7,7 @@ import pytest
 from pmeans.training import read_baseline
 from pmeans_lab.baselines.infersent.trainer import TrainInferSent
 
-RECIPES = Path(__file__).parents[4] / "recipes" / "baselines"
+RECIPES = Path(__file__).parents[3] / "recipes" / "baselines"
 SNLI = 549_367
 
 
