@@ -47,6 +47,7 @@ ROLES = {
     "spaces export": "name < file >",
     "spaces merge": "names < out >",
     "eval run": "experiment < data < results >",
+    "eval prune": "experiments < results <",
     "eval space": "name < data < picture >",
     "eval tasks": "data <",
     "eval table": "experiment < results < output >",

@@ -174,6 +174,22 @@ def plot(
     say(f"the figure is in {output}.")
 
 
+@app.command(epilog=examples("pmeans eval prune experiments/*.toml"))
+def prune(
+    experiments: Annotated[
+        list[Path], argument("EXPERIMENT...", "The files of all experiments with results in DIR.")
+    ],
+    *,
+    results: Results = RESULTS,
+) -> None:
+    """Delete the results that no experiment asks for any more."""
+    from pmeans_lab.experiments import results as store
+    from pmeans_lab.experiments.plan import Experiment
+
+    dropped = store.prune(results, [Experiment.from_toml(path) for path in experiments])
+    say(f"{count(dropped, 'cell')} deleted.")
+
+
 @app.command(
     "space",
     epilog=examples("pmeans eval space bivcd --data ~/data --word house --picture pairs.svg"),

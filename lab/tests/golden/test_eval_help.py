@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from pmeans.cli.main import app
 
 FOLDER = Path(__file__).parent / "help"
-COMMANDS = ["", "run", "tasks", "table", "compare", "plot", "space"]
+COMMANDS = ["", "run", "tasks", "table", "compare", "plot", "prune", "space"]
 
 
 def said(name):

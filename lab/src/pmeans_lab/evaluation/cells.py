@@ -24,14 +24,14 @@ import os
 import time
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
-from pmeans.errors import FormatError, StorageError
-from pmeans.files import locked
+from pmeans.errors import FormatError, InputError, StorageError
+from pmeans.files import locked, replacing
 from pmeans.types import Ints
 
 CELLS, GOLD = "cells.jsonl", "gold.jsonl"
@@ -174,6 +174,43 @@ def read(folder: Path) -> dict[str, Cell]:
         cell = _parsed(record | {"gold": gold.get(str(wanted))}, where)
         cells[cell.id] = cell
     return cells
+
+
+def keep(folder: Path, ids: Collection[str]) -> int:
+    """Drop all cells but some, and true classes that no cell needs; return how many cells.
+
+    A run that is at work may be about to add a cell to classes that are there, and is an error.
+    """
+    for claimed in folder.glob(".*.claim"):
+        file = locked(claimed)
+        if file is None:
+            raise InputError(f"a run is at work on {str(folder)!r}. Wait until it has ended.")
+        file.close()
+    before = len(list(_lines(folder / CELLS)))
+    needed = set()
+
+    def is_wanted(record: Mapping[str, typing.Any]) -> bool:
+        wanted = record.get("id") in ids
+        if wanted:
+            needed.add(record.get("gold"))
+        return wanted
+
+    after = _rewrite(folder / CELLS, is_wanted)
+    _rewrite(folder / GOLD, lambda record: record.get("id") in needed)
+    return before - after
+
+
+def _rewrite(path: Path, is_wanted: Callable[[Mapping[str, typing.Any]], bool]) -> int:
+    """Keep some lines of a file to the byte; return how many."""
+    if not path.exists():
+        return 0
+    lines = path.read_bytes().split(b"\n")[:-1]
+    records = (record for _, record in _lines(path))
+    kept = [line for line, record in zip(lines, records, strict=True) if is_wanted(record)]
+    if len(kept) < len(lines):
+        with replacing(path) as file:
+            file.writelines(line + b"\n" for line in kept)
+    return len(kept)
 
 
 def _read_gold(folder: Path) -> dict[str, list[str]]:

@@ -92,9 +92,40 @@ def note(results: Path, experiment: Experiment, named: Mapping[Key, str], reason
     absent = dict(sorted(kept.items()))
     new = Index({**old.cells, **named}, absent)
     if new != old:
-        text = f'{{"cells": [\n{_rows(new.cells)}\n], "absent": [\n{_rows(new.absent)}\n]}}\n'
-        with replacing(_index_of(results, experiment.name)) as file:
-            file.write(text.encode())
+        _write_index(results, experiment.name, new)
+
+
+def _write_index(results: Path, experiment: str, index: Index) -> None:
+    text = f'{{"cells": [\n{_rows(index.cells)}\n], "absent": [\n{_rows(index.absent)}\n]}}\n'
+    with replacing(_index_of(results, experiment)) as file:
+        file.write(text.encode())
+
+
+def prune(results: Path, experiments: Iterable[Experiment]) -> int:
+    """Drop the results that no experiment asks for any more; return how many cells.
+
+    All experiments with results in the folder must be named, so that none loses its cells.
+    """
+    known = {experiment.name: experiment for experiment in experiments}
+    there = {path.parent.name for path in results.glob("*/rows.json")}
+    if unknown := sorted(there - known.keys()):
+        raise InputError(
+            f"{str(results)!r} has results of {', '.join(unknown)}. Name the files of these "
+            "experiments as well, or delete their folders."
+        )
+    named: set[str] = set()
+    for name in sorted(there):
+        asked, old = places(known[name]), read_index(results, name)
+        keys = {place.key for place in asked}
+        rows = {(place.row.name, place.task, place.test_lang) for place in asked}
+        new = Index(
+            {key: cell for key, cell in old.cells.items() if key in keys},
+            {key: text for key, text in old.absent.items() if key in rows},
+        )
+        if new != old:
+            _write_index(results, name, new)
+        named.update(new.cells.values())
+    return cells.keep(results, named)
 
 
 def _rows(found: Mapping[Key, str] | Reasons) -> str:

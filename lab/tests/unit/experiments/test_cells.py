@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from some_results import result, splits
 
-from pmeans.errors import FormatError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError
 from pmeans_lab.evaluation import cells
-from pmeans_lab.evaluation.cells import append, claim, read
+from pmeans_lab.evaluation.cells import append, claim, keep, read
 
 # Not forked: a process with threads, as NumPy starts them, must not be.
 SPAWN = multiprocessing.get_context("spawn")
@@ -261,3 +261,21 @@ def test_no_score_is_written_as_nan(folder, path):
     with pytest.raises(ValueError, match="JSON compliant"):
         append(folder, replace(result(), values=(float("nan"),)))
     assert not path.exists()
+
+
+def test_cells_and_classes_that_nobody_wants_are_dropped_and_others_stay_to_the_byte(folder, path):
+    for cell, gold in (("feed", ("01", "0z")), ("fade", ("11", "00")), ("cafe", ("01", "0z"))):
+        append(folder, predicting(id=cell, gold=gold))
+    lines = path.read_bytes().splitlines()
+    assert keep(folder, {"feed", "other"}) == 2
+    assert path.read_bytes().splitlines() == lines[:1]
+    assert read(folder)["feed"].gold == ("01", "0z")
+    assert len((folder / "gold.jsonl").read_text().splitlines()) == 1
+    assert keep(folder, {"feed"}) == 0
+
+
+def test_nothing_is_dropped_while_a_run_is_at_work(folder):
+    append(folder, predicting(id="feed"))
+    with claim(folder, "cafe"), pytest.raises(InputError, match="a run is at work"):
+        keep(folder, set())
+    assert list(read(folder)) == ["feed"]

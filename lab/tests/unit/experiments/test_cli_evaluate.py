@@ -188,3 +188,22 @@ def test_tasks_are_listed_with_the_languages_that_are_there(eval_, fakes, monkey
 def test_a_damaged_note_of_reasons_says_what_to_do(eval_, finished, tmp_path):
     (tmp_path / "results/toy/rows.json").write_text("[1]")
     assert fails(eval_("table", "toy.toml"), "rows.json: not the cells", "Delete it")
+
+
+def test_prune_deletes_what_no_experiment_asks_for_any_more(eval_, finished, tmp_path):
+    assert eval_("prune", "toy.toml").stderr == "0 cells deleted.\n"
+    file = tmp_path / "toy.toml"
+    before, cut = file.read_text(), '[[encoders]]\nname = "min max"\n'
+    head, _, rest = before.partition(cut)
+    file.write_text(head + rest.partition("\n\n")[2])
+    table = eval_("table", "toy.toml").stdout
+    assert eval_("prune", "toy.toml").stderr == "4 cells deleted.\n"
+    assert eval_("table", "toy.toml").stdout == table
+    assert eval_("run", "toy.toml", "--data", "data").stderr.endswith("4 cells finished before.\n")
+
+
+def test_prune_refuses_to_forget_an_experiment(eval_, finished, tmp_path):
+    (tmp_path / "results" / "toy").rename(tmp_path / "results" / "old")
+    before = (tmp_path / "results" / "cells.jsonl").read_bytes()
+    assert fails(eval_("prune", "toy.toml"), "has results of old", "Name the files")
+    assert (tmp_path / "results" / "cells.jsonl").read_bytes() == before
