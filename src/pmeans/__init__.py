@@ -1,7 +1,7 @@
 """Sentence embeddings from concatenated power means of word vectors, across languages.
 
-The names below are imported when they are first used, so that the command line can say its
-version, or what is wrong with an option, without waiting for NumPy.
+The names below, and the public modules, are imported when they are first used, so that the command
+line can say its version, or what is wrong with an option, without waiting for NumPy.
 """
 
 import importlib
@@ -55,7 +55,13 @@ _HOMES = {
 }
 
 
+_MODULES = ("arrow", "errors", "integrations", "models", "search", "serve", "tables", "transfer")
+"""The public ones: ``pmeans.search`` is there after ``import pmeans``."""
+
+
 def __getattr__(name: str) -> typing.Any:
+    if name in _MODULES:
+        return importlib.import_module(f"pmeans.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'pmeans' has no attribute {name!r}")
     found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
@@ -63,4 +69,4 @@ def __getattr__(name: str) -> typing.Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_MODULES]

@@ -1,6 +1,6 @@
+import subprocess
+import sys
 import types
-from collections import Counter
-from pathlib import Path
 
 import pmeans
 
@@ -30,7 +30,12 @@ def test_every_public_name_is_documented():
                 assert value.__doc__, f"{name}.{attribute}"
 
 
-def test_no_two_modules_have_the_same_name():
-    modules = Path(pmeans.__file__).parent.rglob("[!_]*.py")
-    counted = Counter(path.name for path in modules)
-    assert [name for name, n in counted.items() if n > 1] == []
+def test_public_modules_are_there_after_one_import_and_load_nothing_before():
+    program = (
+        "import sys, pmeans\n"
+        "assert 'numpy' not in sys.modules\n"
+        "print(*(getattr(pmeans, name).__name__ for name in pmeans._MODULES))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.decode().split() == [f"pmeans.{name}" for name in pmeans._MODULES]
+    assert {*pmeans.__all__, *pmeans._MODULES} == {*dir(pmeans)}
