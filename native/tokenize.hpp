@@ -1,8 +1,8 @@
 // Cutting text into tokens and spelling them as UTF-8, straight from Python's own characters.
 //
 // Python keeps a string as 1, 2 or 4 bytes a character; everything here is a template over that
-// width, so no string is encoded or copied first. `kernels/splitting.py` is the specification,
-// and tests hold the two equal.
+// width, so no string is encoded or copied first. `kernels/splitting.py` is the specification, the
+// tables are made from it, and tests hold the two equal.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -54,10 +53,18 @@ inline uint8_t* append_utf8(uint8_t* out, uint32_t c) {
   return out;
 }
 
+// A few constants: compared all at once, without a branch.
+template <size_t N>
+constexpr bool is_one_of(const uint32_t (&characters)[N], uint32_t c) {
+  bool found = false;
+  for (uint32_t each : characters) found |= c == each;
+  return found;
+}
+
 // Apostrophes and hyphens that hold a word together, in the spelling of word spaces; else 0.
 inline uint32_t joiner(uint32_t c) {
-  if (c == '\'' || c == 0x2019) return '\'';
-  if (c == '-' || c == 0x2010 || c == 0x2011) return '-';
+  if (is_one_of(apostrophes, c)) return '\'';
+  if (is_one_of(hyphens, c)) return '-';
   return 0;
 }
 
@@ -184,10 +191,10 @@ void split_whitespace(const Char* s, size_t n, Emit&& emit) {
   }
 }
 
-// Whether the lower-cased end of s[0:n] is `suffix`, and more stands before it.
+// Whether the lower-cased end of s[0:n] is `suffix`.
 template <class Char>
 bool ends_with(const Char* s, size_t n, std::string_view suffix) {
-  if (n <= suffix.size()) return false;
+  if (n < suffix.size()) return false;
   for (size_t k = 0; k < suffix.size(); ++k) {
     uint32_t c = s[n - suffix.size() + k];
     c = joiner(c) ? joiner(c) : c;
@@ -196,40 +203,29 @@ bool ends_with(const Char* s, size_t n, std::string_view suffix) {
   return true;
 }
 
-// What is split off the end of a word.
-inline std::span<const std::string_view> endings(Splitting splitting) {
-  static constexpr std::string_view english[] = {"n't", "'s", "'m", "'d", "'re", "'ve", "'ll"};
-  static constexpr std::string_view portuguese[] = {
-      "-me", "-te", "-se", "-lhe", "-lhes", "-nos", "-vos", "-o",  "-a",
-      "-os", "-as", "-lo", "-la",  "-los",  "-las", "-no",  "-na", "-nas"};
-  if (splitting == Splitting::words_english) return english;
-  if (splitting == Splitting::words_portuguese) return portuguese;
-  return {};
-}
-
 template <class Char, class Emit>
 void emit_word(const Char* s, size_t begin, size_t end, Splitting splitting, Emit&& emit) {
-  auto has = [&](auto... marks) {
+  auto has = [&](const auto& marks) {
     bool found = false;
-    for (size_t i = begin; i < end; ++i) found |= ((uint32_t{s[i]} == marks) || ...);
+    for (size_t i = begin; i < end; ++i) found |= is_one_of(marks, s[i]);
     return found;
   };
-  const bool joined = splitting == Splitting::words_portuguese
-                          ? has(uint32_t{'-'}, 0x2010u, 0x2011u)
-                          : has(uint32_t{'\''}, 0x2019u);
+  const bool joined = splitting == Splitting::words_portuguese ? has(hyphens) : has(apostrophes);
   if (joined) {
-    for (std::string_view ending : endings(splitting))
-      if (ends_with(s + begin, end - begin, ending)) {
+    for (const auto& [way, ending] : endings)
+      if (way == static_cast<int>(splitting) && end - begin > ending.size() &&
+          ends_with(s + begin, end - begin, ending)) {
         emit(begin, end - ending.size(), true);
         emit(end - ending.size(), end, true);
         return;
       }
   }
-  constexpr std::string_view unsplit = "aujourd'hui";
-  const bool whole = end - begin == unsplit.size() && begin < end &&
-                     (s[begin] == 'a' || s[begin] == 'A') &&
-                     ends_with(s + begin, end - begin, unsplit.substr(1));
-  if (joined && splitting == Splitting::words_elision && !whole) {
+  auto whole = [&] {
+    return std::ranges::any_of(unsplit_elisions, [&](std::string_view word) {
+      return end - begin == word.size() && ends_with(s + begin, end - begin, word);
+    });
+  };
+  if (joined && splitting == Splitting::words_elision && !whole()) {
     for (size_t i = begin; i < end; ++i)
       if (joiner(s[i]) == '\'') {
         emit(begin, i + 1, true);
@@ -251,7 +247,7 @@ bool split_words(const Char* s, size_t n, Splitting splitting, Emit&& emit) {
   auto digit = [](uint32_t c) { return c - '0' < 10u; };
   auto separates_digits = [&](size_t i) {
     return digit(s[i - 1]) && i + 1 < n && digit(s[i + 1]) &&
-           (s[i] == '.' || s[i] == ',' || joiner(s[i]) == '\'');
+           is_one_of(digit_separators, s[i]);
   };
   auto joins = [&](size_t i) {
     return joiner(s[i]) != 0 && i + 1 < n && kind(s[i + 1]) == Kind::word && !separates_digits(i);

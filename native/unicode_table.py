@@ -17,18 +17,23 @@ in pages as well, is 0 for a character that stays, or k, and its letters end at
 ``folded_end[k]`` in ``folded_text``, where those of k - 1 end. ``spoken`` lists the characters that
 are spoken otherwise than folded, ``sounds`` the spellings of sounds.
 
-Last, in order, every character that has another plain form, and that form: up to four characters,
-or none. `plain_form` of ``kernels/splitting.py`` is the same rule, and a test holds the two equal.
+Last, what ``kernels/splitting.py`` says, whose file is run for it: in order, every character that
+has another plain form, and that form, up to four characters or none; ``apostrophes`` and
+``hyphens`` that hold a word together, ``digit_separators``, the ``endings`` that a way to split
+cuts off, and ``unsplit_elisions``.
 """
 
 import runpy
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
+KERNELS = Path(__file__).parents[1] / "src" / "pmeans" / "kernels"
+SPLITTING = runpy.run_path(str(KERNELS / "splitting.py"))
+plain_form = SPLITTING["plain_form"].__wrapped__  # a cache would only be in the way
 SIGMA = "Σ"
 DOTTED_I = "İ"  # the one character whose lower-case form is two: "i" and U+0307
 LONGEST_FORM = 4  # Roman Ⅷ
@@ -54,25 +59,6 @@ def entry(code: int) -> int:
     facts = cased << 23 | skipped << 24 | c.isalpha() << 25
     facts |= (category[0] == "S") << 26 | (plain_form(c) != c) << 27
     return (ord(lowered) - code) % 2**21 | kind << 21 | facts
-
-
-def plain_form(c: str) -> str:
-    if unicodedata.category(c) == "Cf":
-        return ""
-    # Of ẛ, which is ſ with a mark, the letter says whether there is a plain form.
-    letter = unicodedata.normalize("NFD", c)[0]
-    tag = unicodedata.decomposition(letter).partition(" ")[0]
-    if tag not in ("<compat>", "<wide>", "<narrow>", "<font>") or c in "\u0587\u2139":
-        return c
-    form = unicodedata.normalize("NFKC", c)
-    if tag == "<wide>" and form.isascii():
-        return form
-    is_word = unicodedata.category(c)[0] in "LN" and all(
-        unicodedata.category(part) in ("Lu", "Ll", "Lt", "Lo", "Nd")
-        and not "\u1100" <= part <= "\u11ff"
-        for part in form
-    )
-    return form if is_word else c
 
 
 def compositions() -> dict[int, int]:
@@ -101,7 +87,7 @@ def write_pages(file: TextIO, type_: str, name: str, entries: Sequence[int]) -> 
 
 
 def write_array(
-    file: TextIO, type_: str, name: str, values: Sequence[object], inner: str = ""
+    file: TextIO, type_: str, name: str, values: Iterable[object], inner: str = ""
 ) -> None:
     """Write an array of constants, or of arrays of an inner size."""
     file.write(f"inline constexpr {type_} {name}[]{inner} = {{{','.join(map(str, values))}}};\n")
@@ -109,8 +95,7 @@ def write_array(
 
 def write_folding(file: TextIO) -> None:
     """Write what folding makes of characters and of letters that are one sound."""
-    source = Path(__file__).parents[1] / "src" / "pmeans" / "kernels" / "folding.py"
-    folding = runpy.run_path(str(source))
+    folding = runpy.run_path(str(KERNELS / "folding.py"))
     folded, spoken = folding["folded"], folding["spoken"]
     characters = [chr(code) for code in range(sys.maxunicode + 1)]
     texts = list(dict.fromkeys(["", *(folded(c) for c in characters if folded(c) != c)]))
@@ -136,6 +121,22 @@ def write_plain_forms(file: TextIO) -> None:
     write_array(file, "uint32_t", "plain_form", spelled, f"[{LONGEST_FORM}]")
 
 
+def write_splitting(file: TextIO) -> None:
+    """Write what holds words together, and what is split off them."""
+    joiners = SPLITTING["JOINERS"]
+    for name, spelled in (("apostrophes", "'"), ("hyphens", "-")):
+        write_array(file, "uint32_t", name, [ord(c) for c, to in joiners.items() if to == spelled])
+    write_array(file, "uint32_t", "digit_separators", map(ord, SPLITTING["DIGIT_SEPARATORS"]))
+    endings = [
+        f'{{{int(way)}, "{ending}"}}'
+        for way, each in SPLITTING["ENDINGS"].items()
+        for ending in each
+    ]
+    write_array(file, "struct { int splitting; std::string_view text; }", "endings", endings)
+    unsplit = [f'"{word}"' for word in SPLITTING["UNSPLIT_ELISIONS"]]
+    write_array(file, "std::string_view", "unsplit_elisions", unsplit)
+
+
 def main(target: str) -> None:
     with open(target, "w", encoding="utf-8") as file:
         file.write(
@@ -149,6 +150,7 @@ def main(target: str) -> None:
         write_array(file, "uint32_t", "composed", [code for _, code in pairs])
         write_folding(file)
         write_plain_forms(file)
+        write_splitting(file)
         file.write("}  // namespace pmeans\n")
 
 

@@ -15,6 +15,7 @@ rounding. Nothing is needed to write it. What differs when it is used:
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import replacing_folder
 from pmeans.kernels import Splitting
-from pmeans.kernels.splitting import ENDINGS, UNSPLIT_ELISIONS
+from pmeans.kernels.splitting import DIGIT_SEPARATORS, ENDINGS, JOINERS, UNSPLIT_ELISIONS
 from pmeans.languages.tokenizers import splitting
 from pmeans.models import files_of, power_means
 from pmeans.tensors import write_tensors
@@ -41,7 +42,9 @@ _INVISIBLE = (
     rf"[\p{{Cf}}&&[^{_EMOJI_PARTS}]]",
     rf"(?<![\p{{S}}\p{{M}}{_EMOJI_PARTS}])[{_EMOJI_PARTS}]+|(?<=[{_WORD}]\p{{M}})[{_EMOJI_PARTS}]+",
 )
-_APOSTROPHE, _HYPHEN = "'\u2019", "\\-\u2010\u2011"
+_APOSTROPHE, _HYPHEN = (
+    re.escape("".join(c for c, spelled in JOINERS.items() if spelled == plain)) for plain in "'-"
+)
 _TOKEN = (
     f"[{_WORD}{_MARK}](?:[{_WORD}{_MARK}]|[{_APOSTROPHE}{_HYPHEN}](?=[{_WORD}]))*"
     f"|[^{_WORD}{_MARK}{_SPACE}][{_MARK}]*"
@@ -102,7 +105,7 @@ def _tokenizer(words: list[str], how: Splitting, case: Case) -> dict[str, Any]:
     if how != Splitting.WHITESPACE:
         steps += [_replace(pattern, "") for pattern in _INVISIBLE]
         steps.append({"type": "NFC"})
-        steps.append(_replace(f"(?<=[0-9])[.,{_APOSTROPHE}](?=[0-9])", " "))
+        steps.append(_replace(f"(?<=[0-9])[{DIGIT_SEPARATORS}](?=[0-9])", " "))
         for letters, plain in ((_APOSTROPHE, "'"), (_HYPHEN, "-")):
             steps.append(_replace(f"(?<=[{_WORD}{_MARK}])[{letters}](?=[{_WORD}])", plain))
     if case == "lower":

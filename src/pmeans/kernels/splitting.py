@@ -1,5 +1,8 @@
 """How text is cut into tokens, in plain Python: the specification of the native tokeniser.
 
+The constants and `plain_form` are also its source: its tables are made from this file when the
+module is built.
+
 ``WHITESPACE`` is the paper's way: `str.split`, for text that is tokenised already.
 The ``WORDS`` ways are for raw text. It is first written in `plain` characters: without invisible
 format characters, such as soft hyphens, and with ligatures and full-width letters as the letters
@@ -32,7 +35,9 @@ from functools import lru_cache
 UNSPLIT_ELISIONS = ("aujourd'hui",)
 JOINERS = {"'": "'", "\u2019": "'", "-": "-", "\u2010": "-", "\u2011": "-"}
 """What may stand inside a word, and how it is spelled in a token."""
-_BETWEEN_DIGITS = re.compile("(?<=[0-9])[.,'\u2019](?=[0-9])")
+DIGIT_SEPARATORS = ".,'\u2019"
+"""What is left out between two digits."""
+_BETWEEN_DIGITS = re.compile(f"(?<=[0-9])[{DIGIT_SEPARATORS}](?=[0-9])")
 _TAGS = ("<compat>", "<wide>", "<narrow>", "<font>")
 _WORD_CATEGORIES = ("Lu", "Ll", "Lt", "Lo", "Nd")
 _OWN_FORMS = ("\u0587", "\u2139")
