@@ -166,7 +166,7 @@ class ZNormTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
                 )
             statistics = self.statistics_[fitted]
             some = which[known[which]]
-            out[some] = (rows[some] - statistics.mean) * statistics.factor
+            out[some] = statistics.apply(rows[some])
         return out
 
     def fit_transform(

@@ -51,6 +51,10 @@ class Statistics(MappedFields):
         varies = self.std > np.maximum(np.abs(self.mean) * np.float32(1e-7), _SMALLEST)
         return (1 / np.where(varies, self.std, 1)).astype(np.float32)
 
+    def apply(self, rows: Array) -> Array:
+        """Return rows, (n, dim), as z-scores. The kernels do the same while they write rows."""
+        return (rows - self.mean) * self.factor
+
     def halfway(self, n: int) -> Statistics:
         """Divide the first n columns by the roots of their deviations, and keep their sizes.
 

@@ -92,8 +92,7 @@ def _vectors(encoder: PowerMeanEncoder, lang: str, rows: Array) -> Array:
     """Return the vectors of words, (n, dim), z-normed and mapped as a mean of them would be."""
     vectors: Array = rows.astype(np.float64)
     if encoder.znorm:
-        fitted = encoder.znorm.for_language(lang)
-        vectors = (vectors - fitted.mean) * fitted.factor
+        vectors = encoder.znorm.for_language(lang).apply(vectors)
     for factor in encoder.alignment.factors(lang) if encoder.alignment else ():
         vectors = vectors @ factor
     return vectors.astype(np.float32)
