@@ -18,12 +18,13 @@ from typing import get_args
 import numpy as np
 
 from pmeans import kernels
+from pmeans.choices import Precision
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space
-from pmeans.tensors import Precision, decoded, quantised
+from pmeans.tensors import decoded, quantised
 
 ROUNDS, WORDS, DIM, SENTENCES, LENGTH, THREADS = 25, 60_000, 256, 20_000, 18, 2
 

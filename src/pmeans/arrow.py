@@ -18,6 +18,7 @@ from typing import Any, TypedDict, TypeVar
 from pmeans import models
 from pmeans.apply.jobs import ADDED, LANGUAGE, label_block
 from pmeans.apply.labelled import block_languages, checked_language
+from pmeans.choices import RowPrecision
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
@@ -25,7 +26,6 @@ from pmeans.languages.identifier import Doubts
 from pmeans.tables.fields import BEGINNING, Block, Fields, OnError
 from pmeans.tables.sources import arrow_values, check_strings
 from pmeans.tables.writers import coded_rows
-from pmeans.tensors import RowPrecision
 from pmeans.transfer import TransferClassifier, WordCount
 
 __all__ = [

@@ -22,21 +22,18 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, TypeGuard, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from pmeans.choices import Precision
 from pmeans.errors import FormatError, InputError
 from pmeans.files import check_regular, reading, replacing
 from pmeans.kernels import nibbles
 from pmeans.mapped import MappedFile
 from pmeans.types import Array, Floats
 
-Precision = Literal["float32", "float16", "int8", "int4"]
-"""How word vectors are stored."""
-RowPrecision = Literal["float32", "float16", "int8"]
-"""How finished rows and maps are stored."""
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6)
 """Of the largest number of a row: what 7 may stand for in int4."""
 

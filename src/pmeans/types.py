@@ -28,7 +28,6 @@ Power = float | tuple[float, ...]
 """One exponent for all columns of a power mean, or one for each of them, (dim,)."""
 
 Root = Literal["signed", "principal", "shifted"]
-Case = Literal["lower", "cased", "cased-then-lower"]
 Scope = Literal["none", "train", "all", "per_language"]
 Tokenizer = Literal["whitespace", "words"]
 

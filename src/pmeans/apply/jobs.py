@@ -11,14 +11,14 @@ import numpy as np
 
 from pmeans.apply.labelled import block_languages
 from pmeans.apply.pipeline import Job, JobOptions, Report, found_by, run
+from pmeans.choices import RowPrecision, TableFormat, VectorFormat
 from pmeans.encoder.identity import ModelIdentity
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
 from pmeans.tables.fields import BLOCK, Block, Source
 from pmeans.tables.journal import State
-from pmeans.tables.writers import Records, TableFormat, VectorFormat, table_writer, vector_writer
-from pmeans.tensors import RowPrecision
+from pmeans.tables.writers import Records, table_writer, vector_writer
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.types import Array, Floats
 

@@ -26,6 +26,7 @@ from pmeans import config, models
 from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.building.identifier_fit import LanguageTexts
+from pmeans.choices import Precision, RowPrecision
 from pmeans.encoder.alignment_fit import Fit
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
@@ -37,7 +38,6 @@ from pmeans.outputs import check_output
 from pmeans.spaces import edit
 from pmeans.spaces.library import data_home, find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision, RowPrecision
 from pmeans.training import filled
 from pmeans.training.corpus import Pair, PairFile, drawn
 from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, within

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
+from pmeans import choices
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, say, warn
 from pmeans.cli.options import argument, examples, flag, option
@@ -25,11 +26,11 @@ def embed(
     *,
     out: Annotated[str, option("FILE", "File to write; '-' prints JSON lines.")],
     format_: Annotated[
-        Literal["npy", "jsonl", "parquet"] | None,
+        choices.VectorFormat | None,
         option(None, "Format of the output, if its name does not show it.", "--format"),
     ] = None,
     dtype: Annotated[
-        options.Precision, option(None, "Type of the numbers; int8 keeps directions only.")
+        choices.RowPrecision, option(None, "Type of the numbers; int8 keeps directions only.")
     ] = "float32",
     text: options.Text = "text",
     lang: options.Lang = None,
@@ -39,7 +40,7 @@ def embed(
     encoding: options.Encoding = None,
     normalize: Annotated[bool, flag("--normalize", "Scale vectors to length 1.")] = False,
     on_error: Annotated[
-        Literal["fail", "skip"],
+        choices.OnError,
         option(None, "At a row that cannot be read, stop or write zeros for it."),
     ] = "fail",
     n_threads: Annotated[

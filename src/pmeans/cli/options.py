@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
+
+from pmeans import choices
 
 
 def argument(metavar: str, text: str, shown: str | bool = True, **more: Any) -> Any:
@@ -54,11 +56,9 @@ LangColumn = Annotated[
 Unsure = Annotated[
     float | None, option("P", "Give no label where its probability is below P.", min=0, max=1)
 ]
-OnError = Annotated[
-    Literal["fail", "skip"], option(None, "At a row that cannot be read, stop or skip it.")
-]
+OnError = Annotated[choices.OnError, option(None, "At a row that cannot be read, stop or skip it.")]
 InputFormat = Annotated[
-    Literal["txt", "csv", "tsv", "jsonl", "parquet"] | None,
+    choices.InputFormat | None,
     option(None, "Format of the input, if its name does not show it."),
 ]
 Delimiter = Annotated[
@@ -76,7 +76,6 @@ Encoding = Annotated[
 Restart = Annotated[
     bool, flag("--restart", "Start from the beginning, and discard what an earlier run has done.")
 ]
-Precision = Literal["float32", "float16", "int8"]
 DATA = "$PMEANS_DATA, or data beside the word spaces"
 """Where data is, if nobody says."""
 Data = Annotated[Path | None, option("DIR", "Folder with the tasks' data.", shown=DATA)]

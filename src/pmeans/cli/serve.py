@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
+from pmeans import choices
 from pmeans.cli.console import say, warn
 from pmeans.cli.options import argument, examples, flag, option
 
@@ -55,7 +56,7 @@ def serve(
         option("ORIGIN", "Of pages that may ask from another site; * is any. May be repeated."),
     ] = None,
     access_log: Annotated[
-        Literal["off", "plain", "json"],
+        choices.AccessLog,
         option(None, "Write a line per request to standard output."),
     ] = "off",
     max_body: Annotated[int, option("N", "Bytes of a request.", min=1)] = 4_000_000,

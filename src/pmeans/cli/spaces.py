@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from pmeans import choices
 from pmeans.cli.console import progress, resumable, say, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
@@ -19,7 +20,7 @@ app = group("Convert, fetch, list and look at word spaces.")
 Space = Annotated[str, argument("SPACE", "Name of an installed space, or a file.")]
 Out = Annotated[Path | None, option("PATH", "File to write, instead of installing the space.")]
 Type = Annotated[
-    Literal["float32", "float16", "int8", "int4"] | None,
+    choices.Precision | None,
     option(None, "Type of the stored numbers.", shown="as in the file"),
 ]
 
@@ -124,7 +125,7 @@ def convert(
         str | None, option("NAME", "Format of the file.", "--format", shown="detected")
     ] = None,
     case: Annotated[
-        Literal["lower", "cased", "cased-then-lower"] | None,
+        choices.Case | None,
         option(None, "How words are looked up.", shown="as the words of the file are written"),
     ] = None,
     dtype: Type = None,
@@ -135,7 +136,7 @@ def convert(
     ] = None,
     prune: Annotated[Path | None, option("CORPUS", "Keep the words of this text only.")] = None,
     on_error: Annotated[
-        Literal["fail", "skip"], option(None, "At a bad entry, stop or leave it out.")
+        choices.OnError, option(None, "At a bad entry, stop or leave it out.")
     ] = "fail",
 ) -> None:
     """Convert a vector file into a word space, which opens instantly.

@@ -6,8 +6,9 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
+from pmeans import choices
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
@@ -122,7 +123,7 @@ def predict(
         str, option("FILE", "File to write: .csv, .tsv, .jsonl, .parquet; '-' prints.")
     ] = "-",
     format_: Annotated[
-        Literal["csv", "tsv", "jsonl", "parquet"] | None,
+        choices.TableFormat | None,
         option(
             None,
             "Format of the output, if its name does not show it.",

@@ -29,11 +29,12 @@ from typing import get_args
 import numpy as np
 
 from pmeans import kernels
+from pmeans.choices import RowPrecision
 from pmeans.encoder.alignment_fit import Fit, Products, canonical_pivot, to_canonical, to_pivot
 from pmeans.errors import FormatError, InputError, LanguageError, shown
 from pmeans.languages.codes import match
 from pmeans.mapped import MappedFields
-from pmeans.tensors import RowPrecision, are_numbers, decoded, map_tensors, quantised, write_tensors
+from pmeans.tensors import are_numbers, decoded, map_tensors, quantised, write_tensors
 from pmeans.types import Array, Encoder, Floats
 
 CHUNK = 4096

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.choices import Case
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.files import replacing_folder
@@ -29,7 +30,7 @@ from pmeans.kernels.splitting import DIGIT_SEPARATORS, ENDINGS, JOINERS, UNSPLIT
 from pmeans.languages.tokenizers import splitting
 from pmeans.models import files_of, power_means
 from pmeans.tensors import write_tensors
-from pmeans.types import Array, Case
+from pmeans.types import Array
 
 _UNKNOWN = "[UNK]"
 _CONFIG, _TOKENIZER, _MODEL = "config.json", "tokenizer.json", "model.safetensors"

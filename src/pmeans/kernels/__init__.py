@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.choices import Case
 from pmeans.errors import InputError, SlowKernelsWarning, shown
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.letters import TILE, GramWeights
@@ -33,7 +34,7 @@ from pmeans.kernels.parsing import LineStatus, Parsed
 from pmeans.kernels.skipgram import SkipGramJob, check_job
 from pmeans.kernels.softmax import FitGroup, FitRule, Fitted, check_groups, check_rule
 from pmeans.kernels.splitting import Splitting, split
-from pmeans.types import Array, Case, Floats, Ids, Ints, Power, Root, TokenBatch, WordTable
+from pmeans.types import Array, Floats, Ids, Ints, Power, Root, TokenBatch, WordTable
 
 __all__ = [
     "LONGEST_NGRAM",

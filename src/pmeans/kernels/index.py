@@ -32,7 +32,8 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.types import Bytes, Case, Ints, PhraseTable, WordTable
+from pmeans.choices import Case
+from pmeans.types import Bytes, Ints, PhraseTable, WordTable
 
 Hashes = npt.NDArray[np.uint64]
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from pmeans.choices import Case
 from pmeans.kernels import folding, index, letters
 from pmeans.kernels.coded import CodedMatrix
 from pmeans.kernels.means import SpaceMeans
@@ -21,7 +22,7 @@ from pmeans.kernels.reference import LARGEST, power_mean, round_rows
 from pmeans.kernels.skipgram import SkipGramJob, train_sentences
 from pmeans.kernels.softmax import FitGroup, FitRule, train_group
 from pmeans.kernels.splitting import Splitting, split
-from pmeans.types import Array, Case, Floats, Ids, Ints, TokenBatch, WordTable
+from pmeans.types import Array, Floats, Ids, Ints, TokenBatch, WordTable
 
 NAME = "numpy"
 Found = tuple[Ids, Ints, Ids, list[str], Ids | None]

@@ -11,6 +11,7 @@ from typing import Any
 from pmeans import arrow
 from pmeans.apply.jobs import embedding_identity, labelling_identity
 from pmeans.apply.labelled import checked_language
+from pmeans.choices import RowPrecision
 from pmeans.encoder.identity import ModelIdentity, model_of
 from pmeans.errors import FormatError, InputError
 from pmeans.files import optional
@@ -22,7 +23,6 @@ from pmeans.search.texts import SourceFile
 from pmeans.tables.fields import Fields, OnError
 from pmeans.tables.folders import ParquetFile, find_parquet, local_paths
 from pmeans.tables.sources import check_strings
-from pmeans.tensors import RowPrecision
 
 ROWS = 65_536
 """Of a piece: a second of work, so that few are lost with a worker and none waits for long.

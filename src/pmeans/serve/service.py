@@ -12,7 +12,7 @@ import math
 import platform
 import time
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import orjson
@@ -20,6 +20,7 @@ import orjson
 from pmeans import models
 from pmeans._version import __version__
 from pmeans.apply.jobs import label_block
+from pmeans.choices import AccessLog
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.sentence_encoder import SentenceEncoder
@@ -82,7 +83,7 @@ class Settings:
     token_file: str | None = None
     limits: Limits = field(default_factory=Limits)
     hosts: tuple[str, ...] = ()
-    access_log: Literal["off", "plain", "json"] = "off"
+    access_log: AccessLog = "off"
     cors_origins: tuple[str, ...] = ()
 
 

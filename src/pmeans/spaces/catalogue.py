@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from urllib.parse import urlsplit
 
+from pmeans.choices import Case
 from pmeans.config import build
 from pmeans.errors import InputError, did_you_mean, shown
-from pmeans.types import Case
 
 _LANG = "{lang}"
 _CODE = "([a-z]{2,3})"  # ISO 639

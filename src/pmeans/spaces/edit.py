@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
+from pmeans.choices import Precision
 from pmeans.errors import InputError, shown
 from pmeans.kernels import Splitting, index
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.tensors import Precision, precision_of, quantised
+from pmeans.tensors import precision_of, quantised
 from pmeans.types import Array, Bytes, Ints, WordTable
 
 Mask = npt.NDArray[np.bool_]

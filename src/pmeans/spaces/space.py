@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans import kernels
+from pmeans.choices import Case, Precision
 from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.kernels import index, nibbles
 from pmeans.languages.codes import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
 from pmeans.spaces.aliases import alias_rows
-from pmeans.tensors import Precision, decoded, precision_of
-from pmeans.types import Array, Case, Floats, Ints, TokenBatch, WordTable
+from pmeans.tensors import decoded, precision_of
+from pmeans.types import Array, Floats, Ints, TokenBatch, WordTable
 
 Mask = npt.NDArray[np.bool_]
 _NO_VECTORS: Floats = np.empty((0, 0), dtype=np.float32)

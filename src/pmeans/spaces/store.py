@@ -29,10 +29,11 @@ from typing import get_args
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.errors import FormatError
 from pmeans.kernels import LONGEST_NGRAM, first_not_finite, index, nibbles
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.tensors import Precision, decoded, map_tensors, precision_of, write_tensors
+from pmeans.tensors import decoded, map_tensors, precision_of, write_tensors
 from pmeans.types import Array, Floats, PhraseTable, WordTable
 
 VERSIONS = (1, 2, 3, 4, 5)

@@ -9,10 +9,11 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from pmeans.choices import InputFormat
 from pmeans.errors import FormatError, InputError, StorageError, count, shown
 from pmeans.files import optional
 from pmeans.tables.code_pages import written_language
@@ -20,7 +21,6 @@ from pmeans.tables.fields import BEGINNING, BLOCK, Block, Fields, Place, Source
 from pmeans.tables.formats import parser_of
 from pmeans.tables.lines import Lines, checked_encoding, opened
 
-InputFormat = Literal["txt", "csv", "tsv", "jsonl", "parquet"]
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 _BATCH = 4 << 20  # bytes of Parquet read at a time, about: of long documents, not too many
 

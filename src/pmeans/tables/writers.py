@@ -19,20 +19,19 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, get_args
+from typing import IO, Any, NamedTuple, get_args
 
 import numpy as np
 
+from pmeans.choices import RowPrecision, TableFormat, VectorFormat
 from pmeans.errors import FormatError, InputError, shown
 from pmeans.files import replacing
 from pmeans.outputs import is_stream
 from pmeans.tables.fields import ABSENT
 from pmeans.tables.sources import require_pyarrow
-from pmeans.tensors import RowPrecision, quantised
+from pmeans.tensors import quantised
 from pmeans.types import Array, Floats
 
-VectorFormat = Literal["npy", "jsonl", "parquet"]
-TableFormat = Literal["csv", "tsv", "jsonl", "parquet"]
 _NPY_HEADER = 128
 """Bytes up to the first row: room for any number of rows, and a multiple of 64 as NumPy asks."""
 _GROUP = 8192  # rows of a row group of Parquet

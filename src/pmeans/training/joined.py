@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from pmeans.choices import Case, Precision
 from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.spaces import edit, readers
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
 from pmeans.training.trainer import FilePath, SpaceRef, Trainer
-from pmeans.types import Array, Case, Progress
+from pmeans.types import Array, Progress
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError, did_you_mean
 from pmeans.kernels import index
 from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
 from pmeans.training.trainer import SpaceRef, Trainer
 from pmeans.types import Array, Floats, Progress
 

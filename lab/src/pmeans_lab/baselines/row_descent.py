@@ -22,11 +22,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision, quantised
+from pmeans.tensors import quantised
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
 from pmeans.training.trainer import Checkpoint, FromFiles, TimeLimit, within

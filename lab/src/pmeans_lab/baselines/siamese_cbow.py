@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.trainer import Trainer, check_numbers
 from pmeans.types import Array, Ints, Progress

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from pmeans.choices import Case
 from pmeans.errors import FormatError, InputError, did_you_mean, shown
 from pmeans.spaces.edit import with_phrases
 from pmeans.spaces.readers.entries import NO_LIMIT, STRICT, Policy, ReadReport, Tally
@@ -22,7 +23,6 @@ from pmeans.spaces.readers.text import HEADER, SUFFIX, layout_of, read_mapped, r
 from pmeans.spaces.readers.word2vec_binary import read_word2vec_binary
 from pmeans.spaces.space import WordSpace
 from pmeans.streams import open_stream
-from pmeans.types import Case
 
 __all__ = ["FORMATS", "detect_format", "read_space"]
 

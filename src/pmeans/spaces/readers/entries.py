@@ -17,11 +17,12 @@ from typing import Literal
 
 import numpy as np
 
+from pmeans.choices import Case
 from pmeans.errors import FormatError, InputError, count
 from pmeans.kernels import index
 from pmeans.languages.codes import tidy_code
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.types import Array, Bytes, Case, Ints, WordTable
+from pmeans.types import Array, Bytes, Ints, WordTable
 
 Problem = Literal["malformed", "nonfinite", "bad_utf8", "truncated", "duplicates"]
 Action = Literal["fail", "skip"]

@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.errors import ConfigError, InputError
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
 from pmeans.training.corpus import PairFile
 from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer, check_numbers
 from pmeans.types import Array, Ints, Progress, Tokenizer

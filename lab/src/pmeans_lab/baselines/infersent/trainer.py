@@ -37,13 +37,13 @@ from typing import Any
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.errors import ConfigError, InputError, naming
 from pmeans.files import optional
 from pmeans.models.baselines.base import checksum, word_mean
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision
 from pmeans.training.corpus import PairFile
 from pmeans.training.trainer import (
     BaselineTrainer,

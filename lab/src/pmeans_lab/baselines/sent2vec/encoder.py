@@ -22,13 +22,14 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 
 from pmeans import kernels
+from pmeans.choices import Precision
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import FormatError
 from pmeans.kernels import nibbles
 from pmeans.languages.tokenizers import splitting
 from pmeans.models.baselines.base import MeanBaseline, Parts, array
 from pmeans.spaces.space import WordSpace
-from pmeans.tensors import Precision, precision_of
+from pmeans.tensors import precision_of
 from pmeans.types import Array, Floats, Ids, Ints, TokenBatch
 
 _FACTOR = np.uint64(116049371)

@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pmeans.choices import Precision
 from pmeans.errors import ConfigError, InputError
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
-from pmeans.tensors import Precision
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.trainer import BaselineTrainer, FilePath, check_numbers
 from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer
