@@ -4,8 +4,8 @@ An evaluation fits hundreds of linear classifiers on the rows of one matrix. Tho
 see the same minibatches in the same order and differ in learning rate and L2 alone, so a row that
 was fetched from memory serves all of them. `train_group` is the whole procedure in plain NumPy:
 the specification of the native core, and its stand-in where none could be compiled.
-`tests/property/test_softmax_cores.py` holds the two equal, `tests/unit/test_softmax.py` both to
-torch.
+`tests/property/test_softmax_cores.py` holds the two equal, `tests/unit/kernels/test_softmax.py`
+both to torch.
 """
 
 from __future__ import annotations

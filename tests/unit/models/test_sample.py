@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "demo" / "sample"
+SAMPLE = Path(__file__).parents[3] / "demo" / "sample"
 LABELS = {"travel", "food", "health", "sport", "technology"}
 ROWS_PER_LABEL = {
     "train.en.csv": 80,

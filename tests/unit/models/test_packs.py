@@ -18,7 +18,7 @@ from pmeans.files import CHECKSUMS, altered, sizes, write_checksums
 from pmeans.models import packs
 from pmeans.spaces.store import save_space
 
-PACKAGES = Path(__file__).parents[2] / "packages"
+PACKAGES = Path(__file__).parents[3] / "packages"
 MATERIALS = [Material("a", "CC0", "x"), Material("b", "MIT", "y"), Material("c", "CC0", "z")]
 
 
