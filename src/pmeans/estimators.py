@@ -49,7 +49,7 @@ class PowerMeanVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def __init__(
         self, encoder: SentenceEncoder | str | Path = "default", *, lang: str | None = None
     ) -> None:
-        """Say which rows to make.
+        """Choose the encoder, and the language of texts.
 
         Args:
             encoder: What turns text into rows, or its name or folder, as `pmeans.load` takes it.

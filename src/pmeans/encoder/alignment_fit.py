@@ -14,7 +14,7 @@ X are the z-normed rows of a language, Y those of the pivot, over pairs of sente
 The last three lead to the pivot's own columns and leave its rows as they are. A regression keeps
 only what it can predict, so ridge rows vary less than the pivot's. But a classifier that is trained
 on the pivot's rows may lean on whatever these have, translated or not; canonical directions take
-that away from it. ``docs/numerics.md`` has numbers, made by ``studies/align_study.py``.
+that away from it. ``docs/numerics.md`` has numbers.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ class Identifier(MappedFields):
         if unknown:
             raise LanguageError(
                 f"the language of a text cannot be found: this model's identifier does not know "
-                f"{', '.join(unknown)}. Say which language it is: lang=."
+                f"{', '.join(unknown)}. Name the language with lang=."
             )
         wanted = np.isin(self.languages, [code for code in codes if code])
         return GramWeights(self.letters, self.weights, wanted, self.sharpness)

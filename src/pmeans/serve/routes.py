@@ -188,7 +188,7 @@ ROUTES = (
     ),
     Route(
         "/detect",
-        "Say which language texts are taken for.",
+        "Detect the language of each text.",
         Service.detect,
         _list(_object("lang", "probability")),
         "inputs",

@@ -32,7 +32,7 @@ PAGES = {
 
 CYRILLIC = ("windows-1251", "koi8-r")
 
-# Shares in thousandths, by studies/code_pages.py; those of da, hu and ro are rough.
+# Shares in thousandths, counted in running text; those of da, hu and ro are rough.
 LETTERS = {
     "cs": "í193 á170 ě153 ž101 ř86 š84 č64 é50 ý48 ů32 ď6 ú4 ň3 ť3 ó1",
     "da": "å333 æ333 ø333",

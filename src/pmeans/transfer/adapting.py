@@ -2,8 +2,8 @@
 
 Two texts say little about the mean of a kind of text, and next to nothing about its deviation. So
 the statistics of the texts are mixed with those of the training rows, as if there were `WEIGHT`
-more texts like these: ten texts change little, a thousand nearly all. ``results/adapting`` has the
-experiment that the weight is from.
+more texts like these: ten texts change little, a thousand nearly all. ``docs/transfer.md`` names
+the experiment that the weight is from.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Of what language the training rows are does not matter: how it is blurred itself
 decisions. The pivot is left alone, as the language that all translations are compared with.
 
 What counts is how the two decisions about a pair go together, not the decisions, so the text need
-not be of the task's kind. ``results/README.md`` has numbers, also of what else was tried.
+not be of the task's kind. ``docs/transfer.md`` has numbers.
 """
 
 from __future__ import annotations
