@@ -224,13 +224,21 @@ class Types:
         )  # fmt: skip
 
     def pairs(self, reader: BagReader, heard: Array) -> tuple[Ints, Ints]:
-        """Return the pairs of sentences, (n, 2), and the number of their language, (n,)."""
+        """Return the pairs of sentences, (n, 2), and the number of their language, (n,).
+
+        A sentence of the pivot that no other translates is its own translation.
+        """
+        alone = np.ones(len(reader.sentences), dtype=np.bool_)
         pairs, langs = [], []
         for number, (lang, side) in enumerate(reader.sides.items()):
             if lang == reader.pivot:
                 continue
             goals = np.array(side.targets, dtype=np.int64)
+            alone[goals] = False
             both = np.stack([goals, self.starts[lang] + np.arange(len(goals))], axis=1)
             pairs.append(both[heard[goals]])
             langs.append(np.full(len(pairs[-1]), number))
+        itself = np.flatnonzero(alone & heard[: len(alone)])
+        pairs.append(np.stack([itself, itself], axis=1))
+        langs.append(np.zeros(len(itself), dtype=np.int64))
         return np.concatenate(pairs), np.concatenate(langs)

@@ -11,7 +11,8 @@ where N(a, b) = - log softmax(cos(a, b') / 0.05 over the b' of a group) at the o
 the cross-entropy between softmax(cos(a, a') / 0.05) and softmax(cos(t, t') / 0.05) over the other
 sentences of the group. So students learn from the teacher and from each other, and are as near to
 other students as the teacher's vectors are. Pairs of the same sentence are not wrong answers and
-are left out of a softmax. Own vectors are dropped from some words of a step, so that n-grams learn
+are left out of a softmax. A sentence without a translation is paired with itself: its two sides
+lack different words (Gao, Yao and Chen 2021). Own vectors are dropped from some words of a step, so that n-grams learn
 to stand alone, and some words from sentences, so that they do not rely on each other.
 
 A group has sentences that the teacher finds alike, since telling these apart teaches more: a pool

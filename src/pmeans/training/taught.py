@@ -10,7 +10,8 @@
 
 The mean of a sentence's word vectors is to point where the teacher's vector of the sentence points,
 and where the mean of its translation points: `pmeans.training.students` has the loss. The teacher
-knows one language, the pivot. Nothing of it is needed afterwards.
+knows one language, the pivot. Nothing of it is needed afterwards. Text of the pivot alone is taught
+as well, since it has words and turns of phrase that the pairs lack.
 
 N-grams are those of folded words and of their consonants (`pmeans.kernels.folding`), in one table
 for all languages, so that a name or a loan word of one language is known in another, and words that
@@ -38,7 +39,7 @@ from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
 from pmeans.training.bags import BagReader, Types
 from pmeans.training.composed_words import ComposedWords
-from pmeans.training.corpus import PairFile
+from pmeans.training.corpus import PairFile, TextFile, text_lines
 from pmeans.training.ngrams import folded_buckets
 from pmeans.training.phrases import useful_phrases
 from pmeans.training.repair import Affine
@@ -71,6 +72,7 @@ class Taught(Trainer):
         teacher: See `Teacher`.
         pairs: Sentences and their translations, a table for each file; see `PairFile`.
         dictionaries: What the words of other languages start from.
+        texts: Text of the pivot without translations, a sentence per line.
         pivot: The teacher's language, and the first one of every file of pairs.
         words: The most frequent words of each language have a vector of their own.
         phrases: So many entries of two or three words of each language have one as well; see
@@ -97,6 +99,7 @@ class Taught(Trainer):
     teacher: Teacher
     pairs: tuple[PairFile, ...]
     dictionaries: tuple[DictionaryFile, ...] = ()
+    texts: tuple[TextFile, ...] = ()
     pivot: str = "en"
     words: int = 60_000
     phrases: int = 0
@@ -131,6 +134,9 @@ class Taught(Trainer):
         for key in ("contrast", "across", "relations"):
             if not 0 <= getattr(self, key) <= 100:
                 raise ConfigError(f"{key} must lie between 0 and 100, not {getattr(self, key)}.")
+        for text in self.texts:
+            if text.wrapped:
+                raise ConfigError(f"{text.path}: a taught text has a sentence per line.")
         what = f"taught {self.name!r}"
         check_material(what, self.pairs, self.dictionaries, self.pivot)
 
@@ -155,6 +161,10 @@ class Taught(Trainer):
         for file in self.pairs:
             progress(0.0, f"reading {Path(file.path).name}")
             held_out.append(add_pairs(file, reader, listed[self.pivot], self.seed))
+        for text in self.texts:
+            progress(0.0, f"reading {Path(text.path).name}")
+            if not sum([reader.add(line) for line in text_lines(text.path, None)]):
+                raise InputError(f"{text.path}: no words.")
         n, sentences = len(reader.sentences), dict(reader.sentences)
         for pair in (pair for pairs in held_out for pair in pairs):
             sentences.setdefault(pair.first, len(sentences))
@@ -250,8 +260,8 @@ class Taught(Trainer):
         return found
 
     def _space(self, vocabulary: Types, words: ComposedWords) -> WordSpace:
-        paths = [file.path for file in self.pairs] + [file.path for file in self.dictionaries]
-        material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
+        files = (*self.pairs, *self.dictionaries, *self.texts)
+        material = ", ".join([self.teacher.name, *(Path(file.path).name for file in files)])
         licence = self.licence or f"terms of its material: {material}"
         subwords = Subwords(words.rows, self.minn, self.maxn, folded=True)
         return WordSpace.from_words(

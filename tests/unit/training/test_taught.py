@@ -9,7 +9,7 @@ import pytest
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError
 from pmeans.kernels.folding import folded, skeleton
-from pmeans.training.corpus import PairFile
+from pmeans.training.corpus import PairFile, TextFile
 from pmeans.training.ngrams import folded_buckets
 from pmeans.training.sentence_pairs import retrieved
 from pmeans.training.start_vectors import DictionaryFile
@@ -134,6 +134,21 @@ def test_words_start_from_the_teacher_and_from_dictionaries(trainer, tmp_path):
     assert np.abs(space.vectors(spelled("ru")[:38], "ru")[0]).max() < 1e-6
 
 
+def test_text_of_the_pivot_alone_is_taught(trainer, tmp_path):
+    """The last two words of the toy are in no pair, and here in sentences that mean the first."""
+    texts = [f"{spelled('en')[38]} {spelled('en')[i]}" for i in range(38)]
+    (tmp_path / "en.txt").write_text("\n".join(texts * 2) + "\n")
+    said = np.load(tmp_path / "said.npy")
+    extra = [MEANINGS[0] + MEANINGS[i] for i in range(38)]
+    np.save(tmp_path / "said.npy", np.concatenate([said, extra]).astype(np.float32))
+    with (tmp_path / "said.words.txt").open("a") as file:
+        file.writelines(text + "\n" for text in texts)
+    space = train(replace(trainer, texts=(TextFile(str(tmp_path / "en.txt")),)))
+    learned, meaning = space.vector(spelled("en")[38], "en"), space.vector(spelled("de")[0], "de")
+    assert np.dot(*unit_rows(np.stack([learned, meaning]))) > 0.7
+    assert "en.txt" in space.licence
+
+
 def test_the_same_bytes_twice(trainer):
     once, again = (train(replace(trainer, epochs=2)) for _ in range(2))
     assert once.digest() == again.digest()
@@ -162,6 +177,7 @@ def test_buckets_are_those_of_the_folded_word_and_of_its_skeleton():
         ({"rate": 0.0}, "rate must be above 0"),
         ({"buckets": 0}, "buckets must be at least 1"),
         ({"phrases": -1}, "phrases must be at least 0, not -1"),
+        ({"texts": (TextFile("novel.txt", wrapped=True),)}, "novel.txt: a taught text has a"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(trainer, change, problem):
