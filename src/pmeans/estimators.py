@@ -27,7 +27,7 @@ from pmeans.encoder.alignment_fit import (
 )
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language
-from pmeans.encoder.znorm import SHARED, Moments, Statistics, side_by_side
+from pmeans.encoder.znorm import SHARED, Moments, Statistics
 from pmeans.errors import InputError, LanguageError
 from pmeans.languages.codes import match, tidy_code
 from pmeans.models import opened
@@ -146,7 +146,7 @@ class ZNormTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
             moments = Moments(rows.shape[1])
             some = rows[which]
             moments.add(some[some.any(axis=1)])
-            found[code] = side_by_side([moments])
+            found[code] = moments.statistics
         self.statistics_ = found
         return self
 

@@ -31,7 +31,7 @@ from pmeans.encoder.sentence_encoder import (
     length_of,
 )
 from pmeans.encoder.translations import Translations
-from pmeans.encoder.znorm import SHARED, Moments, Statistics, ZNorm, side_by_side
+from pmeans.encoder.znorm import SHARED, PartMoments, Statistics, ZNorm, side_by_side
 from pmeans.errors import InputError, LanguageError, NotFittedError
 from pmeans.languages.identifier import Doubts, FoundLanguages, Identifier
 from pmeans.languages.tokenizers import splitting
@@ -253,18 +253,19 @@ class PowerMeanEncoder(SentenceEncoder):
         scope = self.recipe.znorm
         if scope == "none":
             raise InputError(f"recipe {self.name!r} has no z-norm: set znorm to a scope first.")
-        moments: dict[str, list[Moments]] = {}
+        moments: dict[str, list[PartMoments]] = {}
         for texts, langs in chunks(sentences, lang, CHUNK):
             for code, which in by_language(texts, langs, self.language):
                 key = code if scope == "per_language" else SHARED
-                parts = moments.setdefault(key, [Moments(c.stop - c.start) for c in self._columns])
+                fresh = [PartMoments(c.stop - c.start) for c in self._columns]
+                parts = moments.setdefault(key, fresh)
                 rows = np.empty((len(which), self._width), dtype=np.float32)
                 found = self._find([texts[i] for i in which], code, None)
                 self._write(found, self._space_means(None), None, rows, None)
                 for moment, columns, part in zip(
                     parts, self._columns, self.recipe.parts, strict=True
                 ):
-                    moment.add(rows[found[part.space][0].known > 0, columns])
+                    moment.add(rows[:, columns], found[part.space][0].known)
         if not moments:
             raise InputError("z-norm needs at least one sentence to be fitted on.")
         fitted = {key: side_by_side(parts) for key, parts in moments.items()}

@@ -9,8 +9,8 @@ A part that knows no word of a sentence is left out of the fit and stays zero, w
 z-norm is the average sentence.
 
 Columns along the principal axes of a taught space may be normed halfway, by the root of their
-deviations: the large axes mean more than the small ones, though less than they vary. And rows may
-be made 1 long, which is what classifiers with a usual penalty expect: by one constant for all, so
+deviations: the large axes mean more than the small ones, though less than they vary. Their centre
+is that of short texts, from which whole sentences differ alike. And rows may be made 1 long, which is what classifiers with a usual penalty expect: by one constant for all, so
 that long rows stay longer than short ones.
 """
 
@@ -33,16 +33,25 @@ from pmeans.types import Array, Floats, Scope
 SHARED = "*"
 """Key of the statistics that all languages share."""
 
+SHORT = 5
+"""Known words of a short text."""
+FEWEST = 100
+"""Short texts that tell their centre; of fewer, all texts do."""
+
 _SMALLEST = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
 class Statistics(MappedFields):
-    """Column means and standard deviations, (dim,) float32 each, over ``count`` sentences."""
+    """Column means and standard deviations, (dim,) float32 each, over ``count`` sentences.
+
+    As they were fitted they have the means of short texts as well, (dim,), if there were enough.
+    """
 
     mean: Floats
     std: Floats
     count: int
+    short: Floats | None = None
 
     @cached_property
     def factor(self) -> Floats:
@@ -58,11 +67,15 @@ class Statistics(MappedFields):
     def halfway(self, n: int) -> Statistics:
         """Divide the first n columns by the roots of their deviations, and keep their sizes.
 
-        The sum of their squares stays what it is on average: n.
+        The sum of their squares stays what it is on average: n. They are centred by short texts.
         """
-        std = self.std.copy()
-        std[:n] = np.sqrt(std[:n] * std[:n].mean()) if n else std[:n]
-        return replace(self, std=std)
+        if not n:
+            return self
+        mean, std = self.mean.copy(), self.std.copy()
+        std[:n] = np.sqrt(std[:n] * std[:n].mean())
+        if self.short is not None:
+            mean[:n] = self.short[:n]
+        return replace(self, mean=mean, std=std, short=None)
 
     def longer(self, factor: float) -> Statistics:
         """Multiply all deviations, by which rows are divided."""
@@ -191,11 +204,35 @@ class Moments:
         """Standard deviation of each column (divided by n, not n - 1), (dim,)."""
         return np.sqrt(self._squares / max(self.count, 1))
 
+    @property
+    def statistics(self) -> Statistics:
+        """The same as statistics of a z-norm."""
+        return Statistics(self.mean.astype(np.float32), self.std.astype(np.float32), self.count)
 
-def side_by_side(parts: Sequence[Moments]) -> Statistics:
+
+class PartMoments:
+    """Moments of a part's columns: of all sentences, and of the short ones."""
+
+    def __init__(self, dim: int) -> None:
+        self.all, self.short = Moments(dim), Moments(dim)
+
+    def add(self, rows: Floats, known: Array) -> None:
+        """Take in rows, (n, dim), of sentences with so many known words, (n,)."""
+        self.all.add(rows[known > 0])
+        self.short.add(rows[(known > 0) & (known <= SHORT)])
+
+    @property
+    def centre(self) -> npt.NDArray[np.float64]:
+        """The mean of short texts, (dim,), or that of all where these are few."""
+        return (self.short if self.short.count >= FEWEST else self.all).mean
+
+
+def side_by_side(parts: Sequence[PartMoments]) -> Statistics:
     """Return the statistics of columns that were counted part by part."""
+    found = [part.all.statistics for part in parts]
     return Statistics(
-        np.concatenate([part.mean for part in parts]).astype(np.float32),
-        np.concatenate([part.std for part in parts]).astype(np.float32),
-        max(part.count for part in parts),
+        np.concatenate([each.mean for each in found]),
+        np.concatenate([each.std for each in found]),
+        max(each.count for each in found),
+        np.concatenate([part.centre for part in parts]).astype(np.float32),
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pmeans.encoder.znorm import Statistics, ZNorm
+from pmeans.encoder.znorm import FEWEST, SHORT, PartMoments, Statistics, ZNorm, side_by_side
 from pmeans.errors import FormatError
 from pmeans.tensors import map_tensors, write_tensors
 
@@ -26,6 +26,23 @@ def test_a_language_that_joins_is_normed_as_the_others(fitted):
     whole = fitted.normed(2).shortened(5.0)
     joined = whole.joined({"de": fitted.statistics["en"]})
     np.testing.assert_array_equal(joined.statistics["de"].std, whole.statistics["en"].std)
+
+
+def test_columns_that_are_normed_halfway_are_centred_by_short_texts():
+    rows = np.repeat(np.float32([[1, 2], [5, 7]]), FEWEST, axis=0)
+    moments = PartMoments(2)
+    moments.add(rows, np.repeat([SHORT, SHORT + 1], FEWEST))
+    fitted = ZNorm("per_language", {"en": side_by_side([moments])})
+    np.testing.assert_array_equal(fitted.statistics["en"].mean, [3, 4.5])
+    np.testing.assert_array_equal(fitted.normed(1).statistics["en"].mean, [1, 4.5])
+
+
+def test_few_short_texts_have_no_say():
+    rows = np.repeat(np.float32([[1, 2], [5, 7]]), FEWEST, axis=0)[1:]
+    moments = PartMoments(2)
+    moments.add(rows, np.repeat([SHORT, SHORT + 1], FEWEST)[1:])
+    fitted = side_by_side([moments])
+    np.testing.assert_array_equal(fitted.halfway(2).mean, fitted.mean)
 
 
 def test_both_settings_are_kept_in_the_file(fitted, tmp_path):
