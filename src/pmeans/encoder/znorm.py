@@ -10,8 +10,9 @@ z-norm is the average sentence.
 
 Columns along the principal axes of a taught space may be normed halfway, by the root of their
 deviations: the large axes mean more than the small ones, though less than they vary. Their centre
-is that of short texts, from which whole sentences differ alike. And rows may be made 1 long, which is what classifiers with a usual penalty expect: by one constant for all, so
-that long rows stay longer than short ones.
+is that of short texts, from which whole sentences differ alike. And rows may be made 1 long, which
+is what classifiers with a usual penalty expect: by one constant for all, so that long rows stay
+longer than short ones.
 """
 
 from __future__ import annotations

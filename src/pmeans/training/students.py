@@ -12,8 +12,9 @@ the cross-entropy between softmax(cos(a, a') / 0.05) and softmax(cos(t, t') / 0.
 sentences of the group. So students learn from the teacher and from each other, and are as near to
 other students as the teacher's vectors are. Pairs of the same sentence are not wrong answers and
 are left out of a softmax. A sentence without a translation is paired with itself: its two sides
-lack different words (Gao, Yao and Chen 2021). Own vectors are dropped from some words of a step, so that n-grams learn
-to stand alone, and some words from sentences, so that they do not rely on each other.
+lack different words (Gao, Yao and Chen 2021). Own vectors are dropped from some words of a step, so
+that n-grams learn to stand alone, and some words from sentences, so that they do not rely on each
+other.
 
 A group has sentences that the teacher finds alike, since telling these apart teaches more: a pool
 of several batches is halved again and again, by which of two drawn sentences is nearer.

@@ -260,8 +260,10 @@ class Taught(Trainer):
         return found
 
     def _space(self, vocabulary: Types, words: ComposedWords) -> WordSpace:
-        files = (*self.pairs, *self.dictionaries, *self.texts)
-        material = ", ".join([self.teacher.name, *(Path(file.path).name for file in files)])
+        paths = [file.path for file in self.pairs]
+        paths += [file.path for file in self.dictionaries]
+        paths += [file.path for file in self.texts]
+        material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
         licence = self.licence or f"terms of its material: {material}"
         subwords = Subwords(words.rows, self.minn, self.maxn, folded=True)
         return WordSpace.from_words(
