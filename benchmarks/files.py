@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pmeans
-from pmeans import TransferClassifier, apply, rows
+from pmeans import TransferClassifier, apply, tables
 
 BAR = 0.75
 """Of `encode`'s own speed."""
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_200_000)
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
-    lines = list(itertools.islice(itertools.cycle(rows.read_lines(given.lines)), given.rows))
+    lines = list(itertools.islice(itertools.cycle(tables.read_lines(given.lines)), given.rows))
     with tempfile.TemporaryDirectory() as folder:
         _compare(lines, given.lang, Path(folder), given.repeats)
 
@@ -49,14 +49,14 @@ def _compare(lines: list[str], lang: str, folder: Path, repeats: int) -> None:
 
     def embed() -> None:
         options = apply.EmbedOptions(lang)
-        apply.embed_to_file(encoder, rows.open_source(text), folder / "out.npy", options)
+        apply.embed_to_file(encoder, tables.open_source(text), folder / "out.npy", options)
 
     def predict() -> None:
-        source = rows.open_source(table, rows.Fields(whole=True))
+        source = tables.open_source(table, tables.Fields(whole=True))
         apply.predict_to_file(classifier, source, folder / "out.csv", apply.PredictOptions(lang))
 
     def read() -> None:
-        for _ in rows.open_source(table).blocks():
+        for _ in tables.open_source(table).blocks():
             pass
 
     contestants: dict[str, Callable[[], object]] = {
