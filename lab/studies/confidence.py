@@ -32,7 +32,7 @@ from pmeans_lab.evaluation import tasks
 from pmeans_lab.evaluation.protocol import outer_splits
 from pmeans_lab.evaluation.protocols.modern import FOLDS, SEED, calibration_error
 
-RECIPE = Path(__file__).parent.parent / "recipes" / "default.toml"
+RECIPE = Path(__file__).parents[2] / "recipes" / "default.toml"
 TASKS = (
     "AM",
     "AM, balanced",
