@@ -3,7 +3,8 @@
 A build file is a recipe, how each of its spaces is packed (``words``, ``precision``), and what is
 fitted: ``[[texts]]`` to fit on, an ``[align]`` table, ``[[translations]]`` that classifiers are
 calibrated by, which the model carries as text, an ``[identify]`` table of what languages are told
-apart by, and ``[[materials]]`` for the model card.
+apart by, and ``[[materials]]`` for the model card. What it does not say is that of its ``base``,
+another build file beside it, which may leave out what those say that are based on it.
 ``recipes/default.toml`` is one.
 
 The z-norm of every language and the maps to the pivot are fitted on the packed spaces, because
@@ -18,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from pmeans.encoder.alignment_fit import Fit
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.translations import Translations
-from pmeans.errors import ConfigError, StorageError, naming
+from pmeans.errors import ConfigError, StorageError, naming, shown
 from pmeans.files import optional, sizes, write_checksums
 from pmeans.languages.tokenizers import splitting
 from pmeans.outputs import check_output
@@ -141,8 +142,7 @@ class Build(FromFiles):
 
         `data` is what ``{data}`` stands for in it; `data_home` if None.
         """
-        mapping = {"name": Path(path).stem} | config.read_toml(path)
-        mapping = filled(mapping, {"data": str(data_home(data))}, str(path))
+        mapping = filled(_with_base(Path(path)), {"data": str(data_home(data))}, str(path))
         with naming(str(path)):
             read = config.build(cls, mapping, str(path))
         return read.beside(Path(path).resolve().parent)
@@ -261,6 +261,24 @@ def _lost(space: WordSpace, lang: str, words: Sequence[str]) -> Array:
     composed, _ = space.composed(words, lang)
     apart = space.rows(slice(first, first + len(words))) - composed
     return np.einsum("ij,ij->i", apart, apart)
+
+
+def _with_base(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Read a build file, and of the file that it is based on the keys that it lacks.
+
+    Its name is its own in any case. ``above`` are the files that are based on it.
+    """
+    mapping: dict[str, Any] = {"name": path.stem, **config.read_toml(path)}
+    base = mapping.pop("base", None)
+    if base is None:
+        return mapping
+    if not isinstance(base, str) or Path(base).name != base or not base.endswith(".toml"):
+        told = f"base must be the name of a TOML file beside it, not {shown(base)}."
+        raise ConfigError(f"{path}: {told}")
+    other = path.parent / base
+    if other in (path, *above):
+        raise ConfigError(f"{path}: a build file cannot be based on itself, as {base!r} would be.")
+    return {**_with_base(other, (path, *above)), **mapping}
 
 
 def fit_on_pairs(
