@@ -76,5 +76,5 @@ def test_a_circle_of_bases_is_refused(read, tmp_path):
 
 
 def test_a_base_that_is_missing_is_named(read):
-    with pytest.raises(StorageError, match="gone.toml"):
+    with pytest.raises(StorageError, match=r"gone\.toml"):
         read(OWN.replace("base.toml", "gone.toml"))
