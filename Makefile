@@ -2,10 +2,12 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-STAMP = $(VENV)/.installed
+# What development needs; dev-full, half a gigabyte more, has torch and onnxruntime for the tests of trainers.
+DEV ?= dev
+STAMP = $(VENV)/.installed-$(DEV)
 NATIVE = $(wildcard native/*) CMakeLists.txt
 
-.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs dist format bench bench-baselines bench-eval bench-serve golden outputs tables fuzz fuzz-serve sanitize clean
+.PHONY: help setup packs demo default-model test test-numpy test-no-compiler test-integrations browser lint docs coverage dist format bench bench-baselines bench-eval bench-serve golden outputs tables fuzz fuzz-serve sanitize clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -14,7 +16,7 @@ help:  ## list the targets
 setup: $(STAMP)  ## create .venv and install pmeans and its laboratory, with all that development needs
 $(STAMP): pyproject.toml lab/pyproject.toml constraints.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' --editable ./lab
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(DEV)]' --editable ./lab
 	touch $@
 
 PACKS = $(dir $(wildcard packages/*/pyproject.toml))
@@ -39,6 +41,9 @@ TEST = -m pytest -n auto -m "not integrations"
 test: setup  ## run all tests but those of other programs
 	$(BIN)/python $(TEST)
 
+coverage: setup  ## run the tests, and say which share of the lines of src/ they reach
+	$(BIN)/python $(TEST) --cov=pmeans --cov-report=term-missing:skip-covered
+
 test-numpy: setup  ## run all tests on the NumPy kernels, as without a compiler
 	PMEANS_KERNELS=numpy $(BIN)/python $(TEST)
 
@@ -55,7 +60,7 @@ browser:  ## install Chromium, which tests the page, where there is none and roo
 	  { apt-get update -qq && apt-get install -y -qq chromium; }
 
 test-integrations: setup browser  ## test the server as a process, and libraries of the extra [integrations]
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(DEV),docs,integrations]'
 	$(BIN)/python -m pytest -n auto --dist loadfile -m integrations
 
 lint: setup  ## ruff, mypy, import-linter
@@ -104,8 +109,9 @@ golden: setup  ## write the kept numbers of tests/golden/model again, after a ch
 	$(BIN)/python tests/golden/test_model.py
 
 outputs: setup  ## write what snippets print, and numbers of results, into README and docs (PAGES: which)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs,integrations]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$(DEV),docs,integrations]'
 	$(BIN)/python lab/tests/golden/test_docs_tables.py
+	$(BIN)/python tests/integration/test_notebook.py
 	PYTHONPATH=tests $(BIN)/python tests/integration/test_docs.py $(PAGES)
 
 tables: setup  ## render tables and figures of all results again

@@ -23,7 +23,7 @@ def test_the_first_view_shows_something_in_several_languages(visit, url, shot):
     rows = cells(page, "#neighbours")
     assert [row[2].split()[0] for row in rows[:3]] == ["English", "German", "French"]
     assert rows[-1][2].startswith("none of the model’s languages")
-    assert re.match(r"0\.\d\d 2 Der Torwart", rows[0][3])  # the same in German is nearest
+    assert re.match(r"0\.\d\d [23] (Der Torwart|Le gardien)", rows[0][3])  # its translations
     assert len(cells(page, "#taught")) == 6
     shot(page, "desktop-light")
 
