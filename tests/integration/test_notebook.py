@@ -1,6 +1,7 @@
 """The tour runs, and prints what it shows. ``make outputs`` writes what it prints into it again."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ def test_every_cell_of_the_tour_runs_and_prints_what_it_shows(monkeypatch):
 def test_the_tour_is_small_and_names_no_path_of_a_machine():
     content = NOTEBOOK.read_text(encoding="utf-8")
     assert len(content) < 300_000
+    content = re.sub(r'"image/png": "[^"]*"', "", content)  # whose letters may spell anything
     assert not any(path in content for path in ("/home/", "/root", "/tmp", "/work", "C:\\\\"))
 
 
