@@ -96,9 +96,9 @@ class PowerMeanEncoder(SentenceEncoder):
         self._only = languages
         if languages is not None:
             self.languages = tuple(dict.fromkeys(map(self.language, languages)))
-        widths = [self.spaces[part.space].dim * len(part.powers) for part in recipe.parts]
-        ends = np.cumsum(widths).tolist()
-        self._columns = [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
+        self._widths = [self.spaces[part.space].dim * len(part.powers) for part in recipe.parts]
+        ends = np.cumsum(self._widths).tolist()
+        self._columns = [slice(e - w, e) for w, e in zip(self._widths, ends, strict=True)]
         self._width: int = ends[-1]
         self._kept_means: dict[str, list[kernels.SpaceMeans]] = {}
         self.dim: int = alignment.dim if alignment else self._width
@@ -257,8 +257,7 @@ class PowerMeanEncoder(SentenceEncoder):
         for texts, langs in chunks(sentences, lang, CHUNK):
             for code, which in by_language(texts, langs, self.language):
                 key = code if scope == "per_language" else SHARED
-                fresh = [PartMoments(c.stop - c.start) for c in self._columns]
-                parts = moments.setdefault(key, fresh)
+                parts = moments.setdefault(key, list(map(PartMoments, self._widths)))
                 rows = np.empty((len(which), self._width), dtype=np.float32)
                 found = self._find([texts[i] for i in which], code, None)
                 self._write(found, self._space_means(None), None, rows, None)
