@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from pmeans import kernels
 from pmeans.kernels import Splitting, index, numpy_core
+from pmeans.kernels.folding import aliases
 
 # Few words, so that phrases overlap, nest and repeat; some of more than eight and sixteen bytes.
 WORDS = ["a", "b", "A", "B", "ς", "Σ", "gut", "nicht", "Versicherung", "donaudampfschifffahrt"]
+WORDS += ["für", "fur", "fuer"]
 ENTRIES = st.lists(st.sampled_from([*WORDS, ""]), min_size=1, max_size=5).map(" ".join)
 SENTENCES = st.lists(st.lists(st.sampled_from([*WORDS, ".", "?"]), max_size=9), max_size=8)
 CASES = ["lower", "cased", "cased-then-lower"]
@@ -20,6 +22,11 @@ CASES = ["lower", "cased", "cased-then-lower"]
 def looked_up(entries: list[str], tokens: list[str], case: str) -> list[tuple[int, int, str]]:
     """The rule: of each place the entry's row or -1, its number of words, its first word."""
     rows = {entry: i for i, entry in enumerate(entries)}
+    phrases = [
+        entry for entry in entries if len(entry.split(" ")) in (2, 3) and all(entry.split(" "))
+    ]
+    spellings = [(other, rows[entry]) for entry in phrases for other in sorted(aliases(entry))]
+    rows = dict(reversed(spellings)) | rows
     found, i = [], 0
     while i < len(tokens):
         for n in (3, 2, 1):

@@ -3,7 +3,8 @@
 `folded` has no capitals, no accents and no Cyrillic letters: *Łódź* and *lodz*, *счёт* and *schet*
 are the same. `skeleton` goes further, for names: the consonants, those that languages write for the
 same sound by one capital each, no letter twice in a row, and ``A`` for vowels at the beginning.
-*Tschaikowski*, *Tchaikovsky* and *Чайковский* are ``SKVSK``.
+*Tschaikowski*, *Tchaikovsky* and *Чайковский* are ``SKVSK``. `aliases` are what keyboards without a
+language's letters make of a word.
 
 This is the specification of ``native/folding.hpp``, whose tables are made from this file when the
 module is built; `tests/property/test_folding_cores.py` holds the two equal.
@@ -76,6 +77,37 @@ def spoken(word: str) -> str:
     """Return a word as `folded` does, but letters that have a sound of their own by that sound."""
     word = word.lower()
     return word if word.isascii() else word.translate(_SPOKEN)
+
+
+_WRITTEN_OUT = {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "ß": "ss", "ё": "е"}
+_OUT = re.compile("|".join(_WRITTEN_OUT))
+
+
+def written_out(word: str) -> str:
+    """Return a word without the letters that its language may write otherwise: *fuer*, *счет*."""
+    return word if word.isascii() else _OUT.sub(lambda found: _WRITTEN_OUT[found[0]], word)
+
+
+def _bare(character: str) -> str:
+    if character == "й":  # a letter of its own, not an accented one
+        return character
+    split = unicodedata.normalize("NFD", character)
+    return "".join(c for c in split if not unicodedata.combining(c))
+
+
+_BARE = Characters(_bare)
+
+
+def aliases(word: str) -> set[str]:
+    """Return other spellings of a word: without its accents, and with two letters for one."""
+    if word.isascii():
+        return set()
+    # Most Russian words have no accents. To see that takes a tenth of the time of dropping them.
+    plain = word.isalpha() and unicodedata.is_normalized("NFD", word)
+    bare = word if plain else word.translate(_BARE)
+    others = {unicodedata.normalize("NFC", bare), folded(word), folded(written_out(word))}
+    others.discard(word)
+    return others
 
 
 def skeleton(word: str) -> str:

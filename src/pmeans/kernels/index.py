@@ -18,7 +18,8 @@ same way:
 
 - **hash**: made of the words' hashes, that of the words so far, rotated by one bit, XOR that of the
   next. A slot's first number is the whole of it, and nothing else is compared: that two differ and
-  agree in 64 bits will not happen.
+  agree in 64 bits will not happen. So other spellings of a phrase have slots with its number
+  (`pmeans.kernels.folding.aliases`).
 - **marks**: most places of a text begin no phrase, and one number tells it. The hash of every
   phrase, and that of its first two words, have left a mark: bits ``hash`` and ``hash >> 6``, both
   modulo 64, of the number at the hash's top bits.
@@ -26,13 +27,14 @@ same way:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from pmeans.choices import Case
+from pmeans.kernels.folding import aliases
 from pmeans.types import Bytes, Ints, PhraseTable, WordTable
 
 Hashes = npt.NDArray[np.uint64]
@@ -77,10 +79,18 @@ def word_table(
     return table_of(*joined(encoded), start, phrases=phrases)
 
 
-def table_of(words: Bytes, offsets: Ints, start: int = 0, *, phrases: bool = False) -> WordTable:
+def table_of(
+    words: Bytes,
+    offsets: Ints,
+    start: int = 0,
+    *,
+    phrases: bool = False,
+    spellings: bool = True,
+) -> WordTable:
     """Make the table of words that are bytes already: (n_bytes,) and (n_words + 1,).
 
-    With ``phrases``, entries of two or three words are met in text, if there are any.
+    With ``phrases``, entries of two or three words are met in text, if there are any, and with
+    ``spellings`` also as keyboards without a language's letters write them.
     """
     found = _phrases(words, offsets) if phrases else {}
     plain = np.delete(np.arange(len(offsets) - 1), list(found))
@@ -89,8 +99,9 @@ def table_of(words: Bytes, offsets: Ints, start: int = 0, *, phrases: bool = Fal
     slots = _laid_out(hashes, heads, lengths[plain], plain)
     if not found:
         return WordTable(words, offsets, slots, start)
-    numbers = np.array(list(found))
-    whole, beginnings = _phrase_hashes(list(found.values()))
+    others = _phrase_aliases(found) if spellings else {}
+    numbers = np.array([*found, *others.values()])
+    whole, beginnings = _phrase_hashes([*found.values(), *map(phrase_parts, others)])
     phrase_slots = _laid_out(whole, whole, lengths[numbers], numbers)
     return WordTable(words, offsets, slots, start, PhraseTable(phrase_slots, _marks(beginnings)))
 
@@ -110,6 +121,13 @@ def _laid_out(hashes: Hashes, firsts: Hashes, lengths: Ints, numbers: Ints) -> H
     return slots
 
 
+def has_spellings(phrases: PhraseTable) -> bool:
+    """Return whether a phrase of a table is met in several spellings."""
+    seconds = phrases.slots[:, 1]
+    numbers = seconds[seconds != EMPTY] & np.uint64(0xFFFF_FFFF)
+    return len(np.unique(numbers)) < len(numbers)
+
+
 def phrase_parts(word: bytes, joiner: bytes = b" ") -> list[bytes]:
     """Return the words of a phrase; none of an entry that is not one."""
     parts = word.split(joiner)
@@ -122,6 +140,17 @@ def _phrases(words: Bytes, offsets: Ints) -> dict[int, list[bytes]]:
     spaced = np.unique(np.searchsorted(offsets, places, side="right") - 1).tolist()
     split = ((i, phrase_parts(bytes(words[offsets[i] : offsets[i + 1]]))) for i in spaced)
     return {i: parts for i, parts in split if parts}
+
+
+def _phrase_aliases(phrases: Mapping[int, list[bytes]]) -> dict[bytes, int]:
+    """Return the number of every other spelling of phrases; where several have it, the first."""
+    others: dict[bytes, int] = {}
+    for number, parts in phrases.items():
+        for alias in sorted(aliases(b" ".join(parts).decode("utf-8", "replace"))):
+            others.setdefault(alias.encode(), number)
+    for parts in phrases.values():
+        others.pop(b" ".join(parts), None)
+    return {alias: n for alias, n in others.items() if len(phrase_parts(alias)) == len(phrases[n])}
 
 
 def _phrase_hashes(phrases: list[list[bytes]]) -> tuple[Hashes, Hashes]:

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 
 from pmeans.kernels import index
-from pmeans.kernels.folding import Characters, folded
-from pmeans.types import WordTable
-
-_TWO_LETTERS = {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "ß": "ss"}
-_UMLAUT = re.compile("|".join(_TWO_LETTERS))
-
-
-def _bare(character: str) -> str:
-    if character == "й":  # a letter of its own, not an accented one
-        return character
-    split = unicodedata.normalize("NFD", character)
-    return "".join(c for c in split if not unicodedata.combining(c))
-
-
-_BARE = Characters(_bare)
-
-
-def aliases(word: str) -> set[str]:
-    """Return other spellings of a word: without its accents, and with two letters for one."""
-    if word.isascii():
-        return set()
-    # Most Russian words have no accents. To see that takes a tenth of the time of dropping them.
-    plain = word.isalpha() and unicodedata.is_normalized("NFD", word)
-    bare = word if plain else word.translate(_BARE)
-    others = {unicodedata.normalize("NFC", bare), folded(word)}
-    if _UMLAUT.search(word):
-        others.add(folded(_UMLAUT.sub(lambda umlaut: _TWO_LETTERS[umlaut[0]], word)))
-    others.discard(word)
-    return others
+from pmeans.kernels.folding import aliases, written_out
+from pmeans.types import Array, Floats, WordTable
 
 
 def alias_rows(table: WordTable) -> dict[str, int]:
@@ -54,3 +26,20 @@ def alias_rows(table: WordTable) -> dict[str, int]:
     for i in np.flatnonzero(index.find(table, spelled) >= 0).tolist():
         del rows[spelled[i]]
     return rows
+
+
+def merge_spellings(words: Sequence[str], shares: Array, vectors: Floats) -> None:
+    """Give *счёт* and *счет*, *für* and *fuer* one vector, where a language has both.
+
+    Args:
+        words: Those of the language.
+        shares: How common each is, (n_words,): by these both vectors are averaged.
+        vectors: (n_words, dim), which is changed.
+    """
+    rows = {word: i for i, word in enumerate(words)}
+    for word, i in rows.items():
+        other = rows.get(written_out(word), i)
+        if other != i:
+            both = [i, other]
+            weights = shares[both] if shares[both].any() else None
+            vectors[both] = np.average(vectors[both], axis=0, weights=weights)

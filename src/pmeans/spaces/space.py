@@ -22,6 +22,7 @@ from pmeans import kernels
 from pmeans.choices import Case, Precision
 from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.kernels import index, nibbles
+from pmeans.kernels.folding import written_out
 from pmeans.languages.codes import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
 from pmeans.spaces.aliases import alias_rows
@@ -293,15 +294,21 @@ class WordSpace(MappedFields):
         return vectors, made & np.isfinite(vectors).all(axis=1)
 
     def _alias_rows(self, words: Sequence[str], lang: str) -> Ints:
-        """Return the row of the word that each word is an alias of, or -1, (n,)."""
+        """Return the row of the word that each word is a spelling of, or -1, (n,)."""
         if lang not in self._known_aliases:
             self._known_aliases[lang] = alias_rows(self.table(lang))
         aliases = self._known_aliases[lang]
         if self.case == "cased-then-lower":
-            rows = (aliases.get(word, aliases.get(word.lower(), -1)) for word in words)
+            found = (aliases.get(word, aliases.get(word.lower(), -1)) for word in words)
         else:
-            rows = (aliases.get(word, -1) for word in words)
-        return np.fromiter(rows, dtype=np.int64, count=len(words))
+            found = (aliases.get(word, -1) for word in words)
+        rows = np.fromiter(found, dtype=np.int64, count=len(words))
+        # The other way round: *счёт*, where *счет* is known.
+        others = {i: written_out(words[i]) for i in np.flatnonzero(rows < 0).tolist()}
+        others = {i: other for i, other in others.items() if other != words[i]}
+        if others:
+            rows[list(others)] = self.find(list(others.values()), lang)
+        return rows
 
     @cached_property
     def _known_aliases(self) -> dict[str, dict[str, int]]:
@@ -361,6 +368,7 @@ class WordSpace(MappedFields):
             found.update(_bytes(table.offsets))
             if table.phrases is not None:
                 found.update(b"phrases")
+                found.update(b"spellings" * index.has_spellings(table.phrases))
         for array in (self.matrix, self.scale):
             if array is not None:
                 found.update(_bytes(array))

@@ -35,6 +35,7 @@ from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError, check_seed
 from pmeans.kernels import LONGEST_NGRAM
 from pmeans.kernels.index import LONGEST_PHRASE
+from pmeans.spaces.aliases import merge_spellings
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
 from pmeans.training.bags import BagReader, Types
@@ -266,6 +267,11 @@ class Taught(Trainer):
         material = ", ".join([self.teacher.name, *(Path(path).name for path in paths)])
         licence = self.licence or f"terms of its material: {material}"
         subwords = Subwords(words.rows, self.minn, self.maxn, folded=True)
+        vectors, end = words.with_ngrams(), 0
+        for listed in vocabulary.words.values():
+            some = slice(end, end + len(listed))
+            merge_spellings(listed, vocabulary.shares[some], vectors[some])
+            end = some.stop
         return WordSpace.from_words(
-            self.name, vocabulary.words, words.with_ngrams(), licence=licence, subwords=subwords
+            self.name, vocabulary.words, vectors, licence=licence, subwords=subwords
         )

@@ -10,15 +10,15 @@ from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.errors import FormatError
 from pmeans.kernels.numpy_core import ngram_hash
 from pmeans.spaces import edit
-from pmeans.spaces.aliases import alias_rows
+from pmeans.spaces.aliases import alias_rows, merge_spellings
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, save_space
 from pmeans.tensors import map_tensors, write_tensors
 
 WORDS = {
-    "de": ["für", "fur", "straße", "grün", "gruen"],
-    "ru": ["счёт", "дом"],
+    "de": ["für", "fur", "straße", "grün", "gruen", "hauptstrasse"],
+    "ru": ["счёт", "дом", "дема"],
     "pl": ["łódź", "dom"],
 }
 NGRAMS = np.random.default_rng(0).standard_normal((97, 3)).astype(np.float32)
@@ -26,7 +26,7 @@ NGRAMS = np.random.default_rng(0).standard_normal((97, 3)).astype(np.float32)
 
 @pytest.fixture
 def space() -> WordSpace:
-    matrix = np.random.default_rng(1).standard_normal((9, 3)).astype(np.float32)
+    matrix = np.random.default_rng(1).standard_normal((11, 3)).astype(np.float32)
     return WordSpace.from_words("toy", WORDS, matrix, subwords=Subwords(NGRAMS, 3, 4, folded=True))
 
 
@@ -64,6 +64,8 @@ def test_spellings_that_fold_to_one_word_have_one_vector_in_all_languages(space)
         ("счет", "счёт", "ru"),
         ("schet", "счёт", "ru"),
         ("lodz", "łódź", "pl"),
+        ("дёма", "дема", "ru"),
+        ("Hauptstraße", "hauptstrasse", "de"),
     ],
 )
 def test_an_alias_has_the_vector_of_its_word(space, alias, word, lang):
@@ -76,6 +78,23 @@ def test_a_word_of_the_table_is_no_alias(space):
     # Also where a table's own words are composed, to see what their n-grams are worth.
     composed, _ = space.composed(["gruen"], "de")
     assert not np.array_equal(composed[0], space.vector("grün", "de"))
+
+
+def test_an_accent_that_makes_another_word_is_not_dropped_to_find_one(space):
+    assert not np.array_equal(space.vector("fûr", "de"), space.vector("fur", "de"))
+
+
+def test_two_spellings_of_a_word_get_the_mean_of_their_vectors_by_their_shares():
+    vectors = np.eye(4, dtype=np.float32)
+    merge_spellings(["счет", "дом", "счёт", "все"], np.array([0.3, 0.4, 0.1, 0.2]), vectors)
+    merged = [0.75, 0, 0.25, 0]
+    np.testing.assert_allclose(vectors, [merged, np.eye(4)[1], merged, np.eye(4)[3]])
+
+
+def test_spellings_that_no_text_has_are_averaged_alike():
+    vectors = np.eye(2, dtype=np.float32)
+    merge_spellings(["für", "fuer"], np.zeros(2), vectors)
+    np.testing.assert_allclose(vectors, [[0.5, 0.5]] * 2)
 
 
 def test_the_first_word_in_row_order_has_the_alias():

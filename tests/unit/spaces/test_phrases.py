@@ -7,7 +7,7 @@ import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.errors import ConfigError, FormatError, InputError
-from pmeans.kernels import Splitting
+from pmeans.kernels import Splitting, index
 from pmeans.spaces import edit
 from pmeans.spaces.export import to_text, to_word2vec_binary
 from pmeans.spaces.neighbours import neighbours
@@ -52,6 +52,32 @@ def entries(space, sentence, **options) -> list[str]:
 )
 def test_the_longest_entry_at_each_place_stands_for_its_words(space, sentence, expected):
     assert entries(space, sentence) == expected
+
+
+@pytest.mark.parametrize("sentence", ["für dich", "fuer dich", "FUER dich", "fur dich"])
+def test_a_phrase_is_met_in_every_spelling(sentence):
+    words = ["für", "fuer", "fur", "dich", "für dich"]
+    space = WordSpace.from_words("s", {"de": words}, np.eye(len(words)))
+    np.testing.assert_array_equal(encoder(space).encode(sentence), np.eye(5)[4])
+    assert space.joined(sentence.split(), "de") == [sentence]
+
+
+def test_a_spelling_that_is_a_phrase_itself_is_that_phrase():
+    words = ["für dich", "fuer dich", "là bas", "lá bas"]
+    space = WordSpace.from_words("s", {"de": words}, np.eye(len(words)))
+    rows = encoder(space).encode(["fuer dich", "fur dich", "la bas"])
+    np.testing.assert_array_equal(rows, np.eye(4)[[1, 0, 2]])
+
+
+def test_a_file_of_before_that_has_one_spelling_of_a_phrase_is_sound(tmp_path):
+    space = WordSpace.from_words("s", {"de": ["für dich"]}, np.eye(1))
+    table = space.table("de")
+    older = index.table_of(table.words, table.offsets, phrases=True, spellings=False)
+    assert len(older.phrases.slots) <= len(table.phrases.slots)
+    before = replace(space, tables={"de": older})
+    assert before.digest() != space.digest()  # since they make other rows of a text
+    save_space(before, tmp_path / "s.safetensors")
+    assert not list(problems(open_space(tmp_path / "s.safetensors")))
 
 
 def test_the_mean_is_over_entries_and_not_over_words(space):
