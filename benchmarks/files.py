@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pmeans
-from pmeans import TransferClassifier, apply, tables
+from pmeans import TransferClassifier, jobs, tables
 
 BAR = 0.75
 """Of `encode`'s own speed."""
@@ -48,12 +48,10 @@ def _compare(lines: list[str], lang: str, folder: Path, repeats: int) -> None:
     classifier = TransferClassifier(encoder).fit(some, topics, lang=lang)
 
     def embed() -> None:
-        options = apply.EmbedOptions(lang)
-        apply.embed_to_file(encoder, tables.open_source(text), folder / "out.npy", options)
+        jobs.embed_to_file(encoder, text, folder / "out.npy", lang=lang)
 
     def predict() -> None:
-        source = tables.open_source(table, tables.Fields(whole=True))
-        apply.predict_to_file(classifier, source, folder / "out.csv", apply.PredictOptions(lang))
+        jobs.predict_to_file(classifier, table, folder / "out.csv", lang=lang)
 
     def read() -> None:
         for _ in tables.open_source(table).blocks():

@@ -32,7 +32,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pmeans
-from pmeans.parts import embed_parts, here
+from pmeans.jobs import embed_parts, here
 from pmeans.search import open_graph, open_index, top_k
 
 ENGINES = ("ray", "spark")

@@ -19,9 +19,9 @@ from types import FrameType
 
 import pmeans
 import pmeans_lab
-from pmeans.apply import PredictOptions, predict_to_file
-from pmeans.apply.labelled import read_labelled
+from pmeans.jobs import predict_to_file
 from pmeans.tables import Fields, open_source
+from pmeans.transfer.labelled import read_labelled
 
 LABELLED = Fields(label="label", whole=True)
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,7 @@ def main() -> None:
 
         def predict() -> None:
             source = open_source(sample / "test.de.csv", Fields(whole=True))
-            predict_to_file(classifier, source, f"{folder}/labels.csv", PredictOptions(lang="de"))
+            predict_to_file(classifier, source, f"{folder}/labels.csv", lang="de")
 
         show("the rows of a CSV file, learned from and predicted", walked(fit, predict))
         (Path(folder) / "own.toml").write_text(OWN.format(sample=sample), encoding="utf-8")

@@ -55,7 +55,17 @@ _HOMES = {
 }
 
 
-_MODULES = ("arrow", "errors", "integrations", "models", "search", "serve", "tables", "transfer")
+_MODULES = (
+    "arrow",
+    "errors",
+    "integrations",
+    "jobs",
+    "models",
+    "search",
+    "serve",
+    "tables",
+    "transfer",
+)
 """The public ones: ``pmeans.search`` is there after ``import pmeans``."""
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pmeans.errors import ConfigError, did_you_mean, shown
+from pmeans.errors import ConfigError, InputError, did_you_mean, shown
 from pmeans.files import reading
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ def build(cls: type[T], mapping: object, where: str) -> T:
     """
     if not isinstance(mapping, Mapping):
         raise ConfigError(f"{where}: expected a table, got {shown(mapping)}.")
-    hints = typing.get_type_hints(cls)
+    hints = typing.get_type_hints(cls, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for key in mapping:
         if key not in fields:
@@ -67,6 +67,13 @@ def build(cls: type[T], mapping: object, where: str) -> T:
 
 def _convert(hint: Any, value: object, where: str) -> Any:
     origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        kind, *beside = args
+        value = _convert(kind, value, where)
+        for each in beside:
+            if isinstance(each, Range) and value is not None and not each.allows(value):
+                raise ConfigError(f"{where} must be {each}, not {shown(value)}.")
+        return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise ConfigError(f"{where}: expected a list, got {shown(value)}.")
@@ -98,3 +105,44 @@ def _convert(hint: Any, value: object, where: str) -> Any:
 
 
 _NAMES = {str: "a string", float: "a number", int: "a whole number", bool: "true or false"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Beside the type of a field: the least number that it may be, and the largest."""
+
+    low: float
+    high: float | None = None
+
+    def allows(self, number: Any) -> bool:
+        """Return whether a number is in the range; NaN is not."""
+        return bool(self.low <= number and (self.high is None or number <= self.high))
+
+    def __str__(self) -> str:
+        return f"at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Help:
+    """Beside the type of a field: what the command line says of it.
+
+    Attributes:
+        text: A sentence.
+        metavar: What stands for the value; None if its choices or nothing does.
+        shown: What the default is called, if its value does not say it.
+    """
+
+    text: str
+    metavar: str | None = None
+    shown: str | bool = True
+
+
+def check(options: Any) -> None:
+    """Refuse a dataclass with a field of another type than it says, or out of its `Range`."""
+    hints = typing.get_type_hints(type(options), include_extras=True)
+    for field in dataclasses.fields(options):
+        hint, value = hints[field.name], getattr(options, field.name)
+        try:
+            _convert(hint, value, field.name)
+        except ConfigError as error:
+            raise InputError(str(error)) from None

@@ -10,9 +10,9 @@ from random import Random
 
 from fuzz import seeds
 from fuzz.damage import damaged
-from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
+from pmeans.jobs import embed_to_file
 from pmeans.spaces.space import WordSpace
 from pmeans.tables import Fields, GuessedEncodingWarning, open_source
 from pmeans.tables.journal import State
@@ -45,9 +45,7 @@ def sentences(rng: Random, folder: Path) -> None:
     )
     warnings.simplefilter("ignore", GuessedEncodingWarning)  # damaged UTF-8 may look like another
     out = io.BytesIO()
-    state = embed_to_file(
-        _encoder(), open_source(folder / name, fields), out, EmbedOptions(lang="en")
-    )
+    state = embed_to_file(_encoder(), open_source(folder / name, fields), out, lang="en")
     assert out.getvalue().count(b"\n") == state.rows
 
 
@@ -60,7 +58,9 @@ def journal(rng: Random, folder: Path) -> None:
         _encoder(),
         source,
         folder / "x.npy",
-        EmbedOptions("en", batch_size=1, save_every=0),
+        lang="en",
+        batch_size=1,
+        save_every=0,
     )
 
     def stop(state: State) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fuzz.damage import damaged
-from pmeans import parts
+from pmeans import jobs
 from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import MissingTextsWarning
 from pmeans.search import open_graph, open_index, top_k
@@ -108,7 +108,7 @@ def _seeds() -> dict[str, bytes]:
             path = folder / "parts" / f"{i}.parquet"
             pq.write_table(table.replace_schema_metadata(about), path, row_group_size=3)
             os.utime(path, ns=(_TIME, _TIME))
-        parts.index_parts(str(folder / "parts"), folder / "index", engine=parts.here, shards=2)
+        jobs.index_parts(str(folder / "parts"), folder / "index", engine=jobs.here, shards=2)
         np.save(folder / "x.npy", _ROWS)
         for path in (folder / "x.npy", *(folder / "index").glob("*.npy")):
             os.utime(path, ns=(_TIME, _TIME))

@@ -18,25 +18,25 @@ import pmeans
 PROGRAM = """
 import sys
 from pmeans import models
-from pmeans.apply import EmbedOptions, embed_to_file
+from pmeans.jobs import embed_to_file
 from pmeans.tables import open_source
 model, source, out = sys.argv[1:]
-options = EmbedOptions("en", batch_size=7, save_every=0)
+options = {"lang": "en", "batch_size": 7, "save_every": 0}
 report = lambda state: print(state.rows, flush=True)
-embed_to_file(models.load(model), open_source(source), out, options, report=report)
+embed_to_file(models.load(model), open_source(source), out, **options, report=report)
 """
 
 
 PREDICTING = """
 import sys
 from pmeans import TransferClassifier
-from pmeans.apply import PredictOptions, predict_to_file
+from pmeans.jobs import predict_to_file
 from pmeans.tables import Fields, open_source
 model, source, out = sys.argv[1:]
 source = open_source(source, Fields(whole=True), format="txt")
-options = PredictOptions("en", batch_size=7, save_every=0)
+options = {"lang": "en", "batch_size": 7, "save_every": 0}
 report = lambda state: print(state.rows, flush=True)
-predict_to_file(TransferClassifier.load(model), source, out, options, report=report)
+predict_to_file(TransferClassifier.load(model), source, out, **options, report=report)
 """
 
 

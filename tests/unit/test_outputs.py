@@ -14,9 +14,9 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, models, outputs
-from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError, StorageError
 from pmeans.files import finish_replacing, locked, replacing, replacing_folder
+from pmeans.jobs import embed_to_file
 from pmeans.outputs import check_output, is_stream
 from pmeans.spaces.export import to_text
 from pmeans.tables import open_source
@@ -81,7 +81,7 @@ def test_a_job_over_standard_input_does_not_write_over_it(tmp_path, toy):
     path.write_text("the cat\n")
     encoder = PowerMeanEncoder(Recipe((Part("toy"),)), {"toy": toy})
     with redirected(0, path, os.O_RDONLY), pytest.raises(InputError, match="standard input"):
-        embed_to_file(encoder, open_source("-"), path, EmbedOptions("en"), format="npy")
+        embed_to_file(encoder, open_source("-"), path, lang="en", format="npy")
     assert path.read_text() == "the cat\n"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -91,12 +91,12 @@ def test_an_output_that_is_appended_to_an_input_is_refused(tmp_path, toy):
     path.write_text("the cat\n")
     encoder = PowerMeanEncoder(Recipe((Part("toy"),)), {"toy": toy})
     with open(path, "ab") as stream, pytest.raises(InputError, match="the output would overwrite"):
-        embed_to_file(encoder, open_source(path), stream, EmbedOptions("en"))
+        embed_to_file(encoder, open_source(path), stream, lang="en")
     with (
         redirected(1, path, os.O_WRONLY | os.O_APPEND),
         pytest.raises(InputError, match="'/dev/stdout' would overwrite"),
     ):
-        embed_to_file(encoder, open_source(path), "/dev/stdout", EmbedOptions("en"))
+        embed_to_file(encoder, open_source(path), "/dev/stdout", lang="en")
     assert path.read_text() == "the cat\n"
 
 
@@ -130,7 +130,7 @@ def test_a_pipe_gets_all_and_stays_a_pipe(pipe, toy):
     source = pipe.with_name("in.txt")
     source.write_text("the cat\nsat\n")
     result = read_in_background(pipe)
-    assert embed_to_file(encoder, open_source(source), pipe, EmbedOptions("en")).rows == 2
+    assert embed_to_file(encoder, open_source(source), pipe, lang="en").rows == 2
     assert result().count(b'"embedding"') == 2
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert {path.name for path in pipe.parent.iterdir()} == {"in.txt", "pipe"}
@@ -141,7 +141,7 @@ def test_a_format_that_is_no_stream_is_not_written_to_a_pipe(pipe, toy):
     source, named = pipe.with_name("in.txt"), pipe.rename(pipe.with_name("out.npy"))
     source.write_text("the cat\n")
     with pytest.raises(InputError, match="npy cannot be written to a stream"):
-        embed_to_file(encoder, open_source(source), named, EmbedOptions("en"))
+        embed_to_file(encoder, open_source(source), named, lang="en")
 
 
 def test_standard_output_is_gone_on_with_where_it_stands(tmp_path):
@@ -192,7 +192,7 @@ def test_a_job_follows_a_link_too(tmp_path, toy):
     (tmp_path / "far").mkdir()
     (tmp_path / "out.npy").symlink_to(tmp_path / "far" / "rows.npy")
     embed_to_file(encoder, open_source(tmp_path / "in.txt"), tmp_path / "out.npy",
-                  EmbedOptions("en"))  # fmt: skip
+                  lang="en")  # fmt: skip
     assert (tmp_path / "out.npy").is_symlink()
     assert np.load(tmp_path / "far" / "rows.npy").shape == (1, 9)
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pmeans
-from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, WordSpace, models, parts
+from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, WordSpace, jobs, models
 from pmeans.encoder.translations import Translations
 from pmeans.errors import InputError, PmeansError
 from pmeans.files import sha256
@@ -57,7 +57,7 @@ def stored(tmp_path_factory):
     lists = pa.FixedSizeListArray.from_arrays(matrix.ravel(), 3)
     table = pa.table({"embedding": lists, "text": [*"abcdefg"]})
     pq.write_table(table, folder / "vectors" / "a.parquet")
-    parts.index_parts(str(folder / "vectors"), folder / "index", engine=parts.here, shards=1)
+    jobs.index_parts(str(folder / "vectors"), folder / "index", engine=jobs.here, shards=1)
     return folder
 
 

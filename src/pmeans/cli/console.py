@@ -113,7 +113,7 @@ def resumable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def job(title: str, total: int | None, out: str) -> Iterator[tuple[Any, Any]]:
-    """Give what a job of `pmeans.apply` writes to, and what it reports to; ``-`` is printed."""
+    """Give what a job of `pmeans.jobs` writes to, and what it reports to; ``-`` is printed."""
     if out == "-":
         yield sys.stdout.buffer, lambda state: None
         return

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from pmeans import choices
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, say, warn
-from pmeans.cli.options import argument, examples, flag, option
+from pmeans.cli.options import argument, examples, option
 from pmeans.errors import count
+from pmeans.jobs.options import EmbedOptions
 
 if TYPE_CHECKING:
     from pmeans.languages.identifier import Doubts
@@ -20,6 +21,7 @@ EXAMPLES = examples(
 )
 
 
+@options.taking(EmbedOptions)
 def embed(
     model: Annotated[str, argument("MODEL", "The model.")],
     input_: Annotated[str, argument("INPUT", "File with the sentences.", "standard input")] = "-",
@@ -29,23 +31,10 @@ def embed(
         choices.VectorFormat | None,
         option(None, "Format of the output, if its name does not show it.", "--format"),
     ] = None,
-    dtype: Annotated[
-        choices.RowPrecision, option(None, "Type of the numbers; int8 keeps directions only.")
-    ] = "float32",
-    text: options.Text = "text",
-    lang: options.Lang = None,
-    lang_column: options.LangColumn = None,
+    how: EmbedOptions,
     input_format: options.InputFormat = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
-    normalize: Annotated[bool, flag("--normalize", "Scale vectors to length 1.")] = False,
-    on_error: Annotated[
-        choices.OnError,
-        option(None, "At a row that cannot be read, stop or write zeros for it."),
-    ] = "fail",
-    n_threads: Annotated[
-        int | None, option("N", "Number of threads.", min=1, shown="all cores")
-    ] = None,
     batch_size: Annotated[
         int | None, option("N", "Number of rows embedded together.", min=1, shown="8192")
     ] = None,
@@ -58,47 +47,42 @@ def embed(
     text with a sentence per line, .csv, .tsv (unquoted), .jsonl or .parquet, compressed or not;
     '-' or nothing is standard input.
 
-    The output has a row for every row of the input, in its order. It is written piece by piece
-    to FILE.partial: after a crash, the same command goes on from there and ends with the same
-    bytes.
+    The output has a row for every row of the input, in its order: zeros where no word is known, or
+    where a row was skipped. It is written piece by piece to FILE.partial: after a crash, the same
+    command goes on from there and ends with the same bytes.
 
     With --engine, INPUT is a folder or a pattern of Parquet files, such as 'crawl/*.parquet' or
     's3://bucket/crawl/*.parquet'. They become Parquet files in the folder --out, with all columns
     of the input and the column 'embedding'. What an earlier run has finished is not made again.
     """
-    from pmeans import apply, models, parts, tables
+    from pmeans import jobs, models, tables
+    from pmeans.jobs.files import fields_of
+    from pmeans.languages.identifier import Doubts
 
     if engine:
         unfit = {
             "format": format_, "input_format": input_format, "delimiter": delimiter,
-            "encoding": encoding, "n_threads": n_threads, "batch_size": batch_size,
+            "encoding": encoding, "n_threads": how.n_threads, "batch_size": batch_size,
         }  # fmt: skip
         done = engines.run(
-            engine, parts.embed_parts, unfit, files=input_, out=out, model=model, text=text,
-            lang=lang, lang_column=lang_column, normalize=normalize, dtype=dtype,
-            on_error=on_error, restart=restart,
+            engine, jobs.embed_parts, unfit, files=input_, out=out, model=model, options=how,
+            restart=restart,
         )  # fmt: skip
         _say_counts(done.empty, done.skipped, done.doubts)
         return
-    encoder = models.load(model)
-    fields = tables.Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
+    encoder, doubts = models.load(model), Doubts()
     source = tables.open_source(
-        input_, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
-    )
-    how = apply.EmbedOptions(
-        lang,
-        batch_size or tables.fields.BLOCK,
-        normalize=normalize,
-        n_threads=n_threads,
-        dtype=dtype,
-    )
+        input_, fields_of(how, encoder.languages), format=input_format, delimiter=delimiter,
+        encoding=encoding, lang=how.lang,
+    )  # fmt: skip
     with job("embedding", source.size, out) as (to, report):
-        state = apply.embed_to_file(
-            encoder, source, to, how, format=format_, restart=restart, report=report, keep=(model,)
-        )
+        state = jobs.embed_to_file(
+            encoder, source, to, options=how, format=format_, restart=restart, report=report,
+            batch_size=batch_size or tables.fields.BLOCK, keep=(model,), doubts=doubts,
+        )  # fmt: skip
     where = "" if out == "-" else f" in {out}"
     say(f"{count(state.rows, 'row')} of {count(encoder.dim, 'number')}{where}.")
-    _say_counts(state.empty, state.skipped, how.doubts)
+    _say_counts(state.empty, state.skipped, doubts)
 
 
 def _say_counts(empty: int, skipped: int, doubts: Doubts) -> None:

@@ -10,7 +10,7 @@ from pmeans.cli.options import option
 from pmeans.errors import count
 
 if TYPE_CHECKING:
-    from pmeans.parts import Engine, Tally
+    from pmeans.jobs import Engine, Tally
 
 Name = Annotated[
     Literal["ray", "spark"] | None,
@@ -32,7 +32,7 @@ def run(
     import importlib
 
     from pmeans.errors import InputError
-    from pmeans.parts import here
+    from pmeans.jobs import here
 
     for name, value in unfit.items():
         if value is not None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pmeans import choices
+from pmeans.config import Help, Range
 
 
 def argument(metavar: str, text: str, shown: str | bool = True, **more: Any) -> Any:
@@ -36,6 +42,49 @@ def examples(*commands: str) -> str:
     """Return the end of a command's help."""
     lines = "".join(f"  {command}\n" for command in commands)
     return f"\b\nExample{'s' if len(commands) > 1 else ''}:\n{lines}"
+
+
+def taking(which: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command's argument ``how`` be an object, each of whose fields is an option.
+
+    A field's type has `pmeans.config.Help` beside it, and a `Range` if it has bounds.
+    """
+
+    def over(command: Callable[..., None]) -> Callable[..., None]:
+        names = [field.name for field in dataclasses.fields(which)]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            how = which(**{name: given.pop(name) for name in names})
+            command(**given, how=how)
+
+        hints = typing.get_type_hints(command, include_extras=True)
+        del hints["how"], hints["return"]
+        before = inspect.signature(command).parameters
+        own = [p.replace(annotation=hints[p.name]) for p in before.values() if p.name in hints]
+        place = [*before].index("how")
+        parameters = [*own[:place], *_fields(which), *own[place:]]
+        vars(run).pop("__wrapped__")
+        vars(run)["__signature__"] = inspect.Signature(parameters)
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return over
+
+
+def _fields(which: type) -> Iterator[inspect.Parameter]:
+    """Yield what a command line calls the fields of a dataclass."""
+    hints = typing.get_type_hints(which, include_extras=True)
+    for field in dataclasses.fields(which):
+        kind, *beside = typing.get_args(hints[field.name])
+        (told,) = (each for each in beside if isinstance(each, Help))
+        names = (f"--{field.name.replace('_', '-')}",) if kind is bool else ()
+        bounds = [{"min": b.low, "max": b.high} for b in beside if isinstance(b, Range)]
+        declared = option(told.metavar, told.text, *names, shown=told.shown, **dict(*bounds))
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
+            annotation=Annotated[kind, declared],
+        )  # fmt: skip
 
 
 Classifier = Annotated[

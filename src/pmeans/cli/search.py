@@ -56,7 +56,7 @@ def search(
     between them; with --queries, the number of the query (from 0) comes first.
     """
     from pmeans import models, search
-    from pmeans.apply.labelled import checked_language
+    from pmeans.encoder.languages import language_of_rows
     from pmeans.errors import InputError, shown
     from pmeans.tables import open_source, texts_of, valid_text
 
@@ -70,7 +70,7 @@ def search(
         index, texts=texts, text=text, delimiter=delimiter, encoding=of_texts
     )
     encoder = models.load(model)
-    lang = checked_language(encoder, lang)
+    lang = language_of_rows(encoder, lang)
     graph = None
     if approximate:
         with progress("building the approximate index") as step:
@@ -118,6 +118,6 @@ def index(
     column 'embedding'. One worker builds one shard, in its memory. Shards that an earlier run has
     finished are not built again.
     """
-    from pmeans import parts
+    from pmeans import jobs
 
-    engines.run(engine, parts.index_parts, {}, files=files, out=out, shards=shards, restart=restart)
+    engines.run(engine, jobs.index_parts, {}, files=files, out=out, shards=shards, restart=restart)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -143,11 +144,11 @@ def convert(
 
     Only --dtype changes the numbers.
     """
-    from pmeans.apply.labelled import words_of_corpus
     from pmeans.outputs import check_output
     from pmeans.spaces import edit, library, readers
     from pmeans.spaces.readers.entries import Policy
     from pmeans.spaces.readers.npy_words import words_path
+    from pmeans.tables import read_lines
 
     words = words_path(file) if file.suffix == ".npy" else file
     target = out or library.path_of(name or readers.name_of(file))
@@ -160,7 +161,7 @@ def convert(
     say(str(report))
     if prune:
         n_before = len(space)
-        space = edit.prune(space, words_of_corpus(space, prune))
+        space = edit.prune(space, edit.occurring_words(space, partial(read_lines, prune)))
         say(f"{len(space):,} of {count(n_before, 'word')} kept: those that occur in {prune}.")
     store(edit.quantise(space, dtype) if dtype else space, out)
 

@@ -13,6 +13,7 @@ from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
+from pmeans.jobs.options import PredictOptions
 
 if TYPE_CHECKING:
     from pmeans.transfer import Chosen, Evaluation, TransferClassifier
@@ -68,10 +69,10 @@ def fit(
     model.
     """
     from pmeans import models
-    from pmeans.apply.labelled import adaptation_file, read_labelled
     from pmeans.outputs import check_output
     from pmeans.tables import Fields, open_source
     from pmeans.transfer import TransferClassifier
+    from pmeans.transfer.labelled import adaptation_file, read_labelled
 
     encoder = models.power_means(models.load(model), "a classifier")
     files = [adaptation_file(given, encoder)[0] for given in adapt or ()]
@@ -113,6 +114,7 @@ def fit(
         "pmeans transfer predict my-classifier/ news.csv --lang de --out predictions.csv"
     )
 )
+@options.taking(PredictOptions)
 def predict(
     folder: options.Classifier,
     file: Annotated[
@@ -131,13 +133,9 @@ def predict(
             shown="csv for '-'",
         ),
     ] = None,
-    text: options.Text = "text",
-    lang: options.Lang = None,
-    lang_column: options.LangColumn = None,
+    how: PredictOptions,
     separator: Separator = None,
-    unsure: options.Unsure = None,
     adapt: Adapt = None,
-    on_error: options.OnError = "fail",
     input_format: options.InputFormat = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
@@ -152,42 +150,44 @@ def predict(
 
     With --engine, FILE is a pattern of Parquet files, and --out a folder, as for 'pmeans embed'.
     """
-    from pmeans import apply, parts
-    from pmeans.apply.labelled import adaptation_file
-    from pmeans.tables import Fields, open_source
-    from pmeans.transfer import TransferClassifier
+    from pmeans import jobs
+    from pmeans.jobs.files import fields_of
+    from pmeans.tables import open_source
+    from pmeans.transfer import TransferClassifier, WordCount
+    from pmeans.transfer.labelled import adaptation_file
 
     if engine:
         unfit = {
             "format": format_, "separator": separator, "adapt": adapt,
             "input_format": input_format, "delimiter": delimiter, "encoding": encoding,
+            "n_threads": how.n_threads,
         }  # fmt: skip
         done = engines.run(
-            engine, parts.predict_parts, unfit, files=file, out=out, classifier=folder, text=text,
-            lang=lang, lang_column=lang_column, unsure=unsure, on_error=on_error, restart=restart,
+            engine, jobs.predict_parts, unfit, files=file, out=out, classifier=folder, options=how,
+            restart=restart,
         )  # fmt: skip
         say(f"{count(done.unsure, 'row')} unsure.")
         _say_doubts(done.skipped, done.empty)
         if done.doubts.any:
             warn(str(done.doubts))
         return
-    classifier = TransferClassifier.load(folder).with_unsure(unsure)
-    _adapt_to(classifier, adapt, lang)
+    classifier, words = TransferClassifier.load(folder), WordCount()
+    _adapt_to(classifier, adapt, how.lang)
     encoder = classifier.encoder_
-    fields = Fields(text, lang_column, None, encoder.languages, on_error, whole=True)
     source = open_source(
-        file, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
-    )
-    how = apply.PredictOptions(lang, separator=separator)
+        file, fields_of(how, encoder.languages, whole=True), format=input_format,
+        delimiter=delimiter, encoding=encoding, lang=how.lang,
+    )  # fmt: skip
     keep = (str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ()))
     with job("predicting", source.size, out) as (to, report):
-        state = apply.predict_to_file(
-            classifier, source, to, how, format=format_, restart=restart, report=report, keep=keep
-        )
+        state = jobs.predict_to_file(
+            classifier, source, to, options=how, format=format_, separator=separator,
+            restart=restart, report=report, keep=keep, words=words,
+        )  # fmt: skip
     where = "" if out == "-" else f" in {out}"
     say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
     _say_doubts(state.skipped, state.empty)
-    for warning in how.words.warnings(encoder):
+    for warning in words.warnings(encoder):
         warn(warning)
 
 
@@ -209,9 +209,9 @@ def evaluate(
     as_json: OneJson = False,
 ) -> None:
     """Compare predictions with the labels of a file, class by class."""
-    from pmeans.apply.labelled import read_labelled
     from pmeans.tables import Fields, open_source
     from pmeans.transfer import TransferClassifier
+    from pmeans.transfer.labelled import read_labelled
 
     classifier = TransferClassifier.load(folder)
     _adapt_to(classifier, adapt, lang)
@@ -258,7 +258,7 @@ def explain(
     The numbers are exact: with the constant they add up to how far the label is ahead of the
     best other one.
     """
-    from pmeans.apply.labelled import checked_language
+    from pmeans.encoder.languages import language_of_rows
     from pmeans.errors import InputError
     from pmeans.files import replacing
     from pmeans.outputs import check_output
@@ -271,7 +271,7 @@ def explain(
     if html:
         check_output(html, [folder])
     classifier = TransferClassifier.load(folder)
-    lang = checked_language(classifier.encoder_, lang)
+    lang = language_of_rows(classifier.encoder_, lang)
     found = classifier.explain(valid_text(sentence), lang=lang, label=label)
     if html:
         with replacing(html) as file:
@@ -304,12 +304,12 @@ def classify(
     Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
     same for files.
     """
-    from pmeans.apply.labelled import checked_language
+    from pmeans.encoder.languages import language_of_rows
     from pmeans.tables import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
     classifier = TransferClassifier.load(folder).with_unsure(unsure)
-    lang = checked_language(classifier.encoder_, lang)
+    lang = language_of_rows(classifier.encoder_, lang)
     piped = (block.texts for block in open_source("-", lang=lang).blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:
@@ -331,7 +331,7 @@ def classify(
 
 
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:
-    from pmeans.apply.labelled import read_adaptation
+    from pmeans.transfer.labelled import read_adaptation
 
     for given in files or ():
         texts, code = read_adaptation(given, classifier.encoder_, lang)

@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from pmeans import arrow
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
+from pmeans.jobs import batches
+from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions
 from pmeans.languages.identifier import Doubts
 from pmeans.transfer import TransferClassifier
 
@@ -26,7 +29,7 @@ def register_embed(
     *,
     name: str = "pmeans_embed",
     model: str | Path | SentenceEncoder = "default",
-    **options: Unpack[arrow.EmbedValues],
+    **options: Any,
 ) -> None:
     """Give a connection a function of a text, and its language if that is known: ``FLOAT[dim]``.
 
@@ -39,8 +42,8 @@ def register_embed(
             is ``TINYINT[dim]``. DuckDB has no float16: such numbers are rounded, and are FLOAT.
     """
     # Doubts about languages would be told for every 2048 rows: `register_predict` has them by row.
-    make = partial(arrow.embed, model=arrow.open_encoder(model), doubts=Doubts(), **options)
-    _register(connection, name, make)
+    make = partial(batches.embed, model=batches.open_encoder(model), doubts=Doubts())
+    _register(connection, name, make, EmbedOptions(**options))
 
 
 def register_predict(
@@ -48,7 +51,7 @@ def register_predict(
     *,
     name: str = "pmeans_predict",
     classifier: str | Path | TransferClassifier,
-    **options: Unpack[arrow.PredictValues],
+    **options: Any,
 ) -> None:
     """Give a connection a function of a text, and its language if that is known: its label.
 
@@ -61,18 +64,24 @@ def register_predict(
         options: As of `pmeans.arrow.predict`: ``lang`` (of texts whose language SQL does not tell),
             ``unsure``, ``on_error`` and ``n_threads``.
     """
-    opened = arrow.open_classifier(classifier)
-    _register(connection, name, partial(arrow.predict, classifier=opened, **options))
+    make = partial(batches.predict, classifier=batches.open_classifier(classifier))
+    _register(connection, name, make, PredictOptions(**options))
 
 
-def _register(connection: duckdb.DuckDBPyConnection, name: str, make: partial[Any]) -> None:
+def _register(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    make: Callable[..., Any],
+    options: RowOptions,
+) -> None:
     optional("duckdb", "duckdb", "pmeans.integrations.duckdb")
     pyarrow = optional("pyarrow", "duckdb", "pmeans.integrations.duckdb")
 
-    def added(*columns: Any, **options: Any) -> Any:
+    def added(*columns: Any) -> Any:
         """Return what a function of Arrow adds to texts, as one array."""
+        how = options if len(columns) == 1 else replace(options, lang=None, lang_column="lang")
         names = ("text", "lang")[: len(columns)]
-        batch = make(pyarrow.record_batch([*columns], names=names), **options)
+        batch = make(pyarrow.record_batch([*columns], names=names), options=how)
         further = batch.schema.names[len(columns) :]
         arrays = [batch.column(each) for each in further]
         if len(arrays) == 1:
@@ -85,14 +94,12 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, make: partial[An
     def of_rows(*columns: Any) -> Any:
         if len(columns) > 2:
             raise InputError(f"{name} takes a text and, if it is known, its language.")
-        whole = [column.combine_chunks() for column in columns]
-        return added(*whole, **told) if len(columns) == 2 else added(*whole)
+        return added(*(column.combine_chunks() for column in columns))
 
-    told = {"lang": None, "lang_column": "lang"}
     # No language: only the type is asked for, and texts may come with theirs.
     texts = pyarrow.array([], pyarrow.string())
-    kind = added(texts, texts, **told).type
-    if make.keywords.get("lang"):
+    kind = added(texts, texts).type
+    if options.lang:
         added(texts)  # or say now that there is no such language
     connection.create_function(name, of_rows, None, _sql_type(kind), type="arrow")
 

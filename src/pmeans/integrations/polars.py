@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from pmeans import arrow
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.files import optional
+from pmeans.jobs import batches
+from pmeans.jobs.options import EmbedOptions, PredictOptions
 from pmeans.transfer import TransferClassifier
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def embed(
     *,
     model: str | Path | SentenceEncoder = "default",
     lang_column: str | polars.Expr | None = None,
-    **options: Unpack[arrow.EmbedValues],
+    **options: Any,
 ) -> polars.Expr:
     """Return an expression for the vectors of texts, ``Array(Float32, dim)``.
 
@@ -37,7 +38,8 @@ def embed(
         options: As of `pmeans.arrow.embed`: ``lang``, ``normalize``, ``dtype``, ``on_error`` and
             ``n_threads``.
     """
-    make = partial(arrow.embed, model=arrow.open_encoder(model), **options)
+    how = EmbedOptions(lang_column=_named(lang_column), **options)
+    make = partial(batches.embed, options=how, model=batches.open_encoder(model))
     return _expression(make, text, lang_column).alias("embedding")
 
 
@@ -46,7 +48,7 @@ def predict(
     *,
     classifier: str | Path | TransferClassifier,
     lang_column: str | polars.Expr | None = None,
-    **options: Unpack[arrow.PredictValues],
+    **options: Any,
 ) -> polars.Expr:
     """Return an expression for labels: a struct of label, probability, language and note.
 
@@ -60,8 +62,13 @@ def predict(
         options: As of `pmeans.arrow.predict`: ``lang``, ``unsure``, ``on_error`` and
             ``n_threads``.
     """
-    make = partial(arrow.predict, classifier=arrow.open_classifier(classifier), **options)
+    how = PredictOptions(lang_column=_named(lang_column), **options)
+    make = partial(batches.predict, options=how, classifier=batches.open_classifier(classifier))
     return _expression(make, text, lang_column).alias("predicted")
+
+
+def _named(lang_column: str | polars.Expr | None) -> str | None:
+    return None if lang_column is None else "lang"
 
 
 def _expression(
@@ -71,8 +78,6 @@ def _expression(
     pl = optional("polars", "polars", "pmeans.integrations.polars")
     given = {"text": text, "lang": lang_column}
     columns = {name: column for name, column in given.items() if column is not None}
-    if lang_column is not None:
-        make = partial(make, lang_column="lang")
 
     def added(frame: polars.DataFrame) -> polars.Series:
         table = pl.from_arrow(make(frame.to_arrow())).drop(*columns)

@@ -12,12 +12,15 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from pmeans import arrow, parts
+from pmeans import jobs
 from pmeans.files import optional
+from pmeans.jobs import batches
+from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.kernels import available_threads
 from pmeans.languages.identifier import Doubts
 from pmeans.tables.fields import BLOCK
@@ -28,32 +31,35 @@ if TYPE_CHECKING:
 _MOST = 10_000  # tasks that Ray is given at once
 
 
+@spread(EmbedOptions)
 def embed(
     dataset: ray.data.Dataset,
     *,
+    options: EmbedOptions,
     model: str | Path = "default",
-    **options: Unpack[arrow.EmbedArguments],
+    column: str = "embedding",
 ) -> ray.data.Dataset:
     """Return a dataset with one more column, ``embedding``: the vectors of its texts.
 
     Options are as of `pmeans.arrow.embed`, with one thread if ``n_threads`` is not given; ``model``
     is opened in every worker, by name or path.
     """
-    return _mapped(dataset, arrow.embed, {"model": model, **options})
+    return _mapped(dataset, partial(batches.embed, model=model, column=column), options)
 
 
+@spread(PredictOptions)
 def predict(
     dataset: ray.data.Dataset,
     *,
+    options: PredictOptions,
     classifier: str | Path,
-    **options: Unpack[arrow.PredictArguments],
 ) -> ray.data.Dataset:
     """Return a dataset with the four columns more that `pmeans.arrow.predict` adds.
 
     ``classifier`` is a folder that `TransferClassifier.save` wrote; options are as of
     `pmeans.arrow.predict`, with one thread if ``n_threads`` is not given.
     """
-    return _mapped(dataset, arrow.predict, {"classifier": classifier, **options})
+    return _mapped(dataset, partial(batches.predict, classifier=classifier), options)
 
 
 def available() -> Any:
@@ -64,7 +70,7 @@ def available() -> Any:
 
 
 def run(tasks: list[str]) -> Iterator[str]:
-    """Do the tasks of `pmeans.parts` in Ray's workers, and yield their outcomes.
+    """Do the tasks of `pmeans.jobs` in Ray's workers, and yield their outcomes.
 
     If this process is connected to a cluster, by ``ray.init``, they are done there. If not, Ray is
     started on this machine, and stopped afterwards. They are tasks of Ray, too: a dataset of them
@@ -72,7 +78,7 @@ def run(tasks: list[str]) -> Iterator[str]:
     """
     ray = available()
     with _started(ray):
-        do = ray.remote(num_cpus=1, max_retries=3, retry_exceptions=[OSError])(parts.perform)
+        do = ray.remote(num_cpus=1, max_retries=3, retry_exceptions=[OSError])(jobs.perform)
         left = iter(tasks)
         begun: list[Any] = []
         while begun := [*begun, *map(do.remote, itertools.islice(left, _MOST - len(begun)))]:
@@ -80,18 +86,19 @@ def run(tasks: list[str]) -> Iterator[str]:
                 done, begun = ray.wait(begun, num_returns=len(begun), timeout=1)
                 yield from ray.get(done)
             except ray.exceptions.RayError as error:
-                raise parts.gave_up("Ray", error) from error
+                raise jobs.gave_up("Ray", error) from error
 
 
 def _mapped(
-    dataset: ray.data.Dataset, function: Callable[..., Any], options: dict[str, Any]
+    dataset: ray.data.Dataset, function: Callable[..., Any], options: RowOptions
 ) -> ray.data.Dataset:
     optional("ray.data", "ray", "pmeans.integrations.ray")
     pyarrow = optional("pyarrow", "ray", "pmeans.integrations.ray")
     # Doubts would be told for every batch.
-    make = partial(function, **{"n_threads": 1, **options}, doubts=Doubts())
+    options = replace(options, n_threads=options.n_threads or 1)
+    make = partial(function, options=options, doubts=Doubts())
     # What does not fit is said here and now, and not by a worker.
-    names = [options.get("text", "text"), options.get("lang_column")]
+    names = [options.text, options.lang_column]
     named = [(name, pyarrow.string()) for name in dict.fromkeys(names) if name is not None]
     make(pyarrow.schema(named).empty_table())
     return dataset.map_batches(make, batch_format="pyarrow", batch_size=BLOCK)
@@ -110,7 +117,7 @@ def _started(ray: Any) -> Iterator[None]:
                 logging_level=logging.ERROR, _temp_dir=folder,
             )  # fmt: skip
         except Exception as error:  # it raises no other kind if it cannot start
-            raise parts.gave_up("Ray", error) from error
+            raise jobs.gave_up("Ray", error) from error
         try:
             yield
         finally:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pmeans import arrow
-from pmeans.apply.labelled import checked_language
+from pmeans.encoder.languages import language_of_rows
 from pmeans.errors import InputError
 from pmeans.files import optional
+from pmeans.jobs import batches
 from pmeans.languages.identifier import AUTO
 from pmeans.types import Floats
 
@@ -35,9 +35,9 @@ class Vectors:
             model: What `pmeans.load` opens.
             lang: Another language than that of the pipeline; ``"auto"`` finds it.
         """
-        self.encoder = arrow.open_encoder(model)
+        self.encoder = batches.open_encoder(model)
         chosen = lang or (AUTO if nlp.lang == _ANY_LANGUAGE else nlp.lang)
-        self.lang = checked_language(self.encoder, chosen)
+        self.lang = language_of_rows(self.encoder, chosen)
 
     def __call__(self, doc: Any) -> Any:
         """Give one document its vector."""

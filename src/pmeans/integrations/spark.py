@@ -10,12 +10,15 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
-from pmeans import arrow, parts
+from pmeans import jobs
 from pmeans.files import optional
+from pmeans.jobs import batches
+from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.kernels import available_threads
 from pmeans.languages.identifier import Doubts
 
@@ -25,11 +28,13 @@ if TYPE_CHECKING:
 _MOST = 10_000  # tasks that Spark is given: of more, each does several pieces
 
 
+@spread(EmbedOptions)
 def embed(
     frame: DataFrame,
     *,
+    options: EmbedOptions,
     model: str | Path = "default",
-    **options: Unpack[arrow.EmbedArguments],
+    column: str = "embedding",
 ) -> DataFrame:
     """Return a frame with one more column, ``embedding array<float>``: the vectors of its texts.
 
@@ -37,20 +42,21 @@ def embed(
     is opened in every worker, by name or path. Of ``dtype="int8"`` the column is
     ``array<tinyint>``. Spark has no float16: such numbers are rounded, and stored as float.
     """
-    return _mapped(frame, arrow.embed, {"model": model, **options})
+    return _mapped(frame, partial(batches.embed, model=model, column=column), options)
 
 
+@spread(PredictOptions)
 def predict(
     frame: DataFrame,
     *,
+    options: PredictOptions,
     classifier: str | Path,
-    **options: Unpack[arrow.PredictArguments],
 ) -> DataFrame:
     """Return a frame with four columns more, as `pmeans.arrow.predict` adds them.
 
     Options are as of there, with one thread if ``n_threads`` is not given.
     """
-    return _mapped(frame, arrow.predict, {"classifier": classifier, **options})
+    return _mapped(frame, partial(batches.predict, classifier=classifier), options)
 
 
 def available() -> Any:
@@ -59,7 +65,7 @@ def available() -> Any:
 
 
 def run(tasks: list[str]) -> list[str]:
-    """Do the tasks of `pmeans.parts` in Spark's workers, and return their outcomes.
+    """Do the tasks of `pmeans.jobs` in Spark's workers, and return their outcomes.
 
     They are done by the active session. If there is none, Spark is started here, and stopped. They
     are no rows of a frame, for which Spark would plan and compile a query.
@@ -68,15 +74,16 @@ def run(tasks: list[str]) -> list[str]:
     with _started(pyspark) as session:
         given = session.sparkContext.parallelize(tasks, min(len(tasks), _MOST))
         try:
-            return given.map(parts.perform).collect()
+            return given.map(jobs.perform).collect()
         except (java.protocol.Py4JError, pyspark.errors.PySparkException) as error:
-            raise parts.gave_up("Spark", error) from error
+            raise jobs.gave_up("Spark", error) from error
 
 
-def _mapped(frame: DataFrame, function: Callable[..., Any], options: dict[str, Any]) -> DataFrame:
+def _mapped(frame: DataFrame, function: Callable[..., Any], options: RowOptions) -> DataFrame:
     pyspark, pyarrow = available(), optional("pyarrow", "spark", "engine='spark'")
     # Doubts would be told for every batch.
-    make = partial(function, **{"n_threads": 1, **options}, doubts=Doubts())
+    options = replace(options, n_threads=options.n_threads or 1)
+    make = partial(function, options=options, doubts=Doubts())
     none = pyarrow.schema([(name, pyarrow.string()) for name in frame.columns]).empty_table()
     added = list(make(none).schema)[len(frame.columns) :]
     names = [f.name.replace("`", "``") for f in added]

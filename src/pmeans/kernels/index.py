@@ -128,6 +128,13 @@ def has_spellings(phrases: PhraseTable) -> bool:
     return len(np.unique(numbers)) < len(numbers)
 
 
+def in_one_spelling(table: WordTable) -> bool:
+    """Return whether phrases are met in one spelling although they have others: in older files."""
+    if table.phrases is None or has_spellings(table.phrases):
+        return False
+    return bool(_phrase_aliases(_phrases(table.words, table.offsets)))
+
+
 def phrase_parts(word: bytes, joiner: bytes = b" ") -> list[bytes]:
     """Return the words of a phrase; none of an entry that is not one."""
     parts = word.split(joiner)

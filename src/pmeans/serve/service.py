@@ -19,12 +19,12 @@ import orjson
 
 from pmeans import models
 from pmeans._version import __version__
-from pmeans.apply.jobs import label_block
 from pmeans.choices import AccessLog
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
+from pmeans.jobs.rows import label_block
 from pmeans.languages.codes import language_code
 from pmeans.languages.identifier import AUTO
 from pmeans.search import (

@@ -13,7 +13,7 @@ Every function returns a new `WordSpace` and leaves its argument alone; words ke
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
@@ -25,6 +25,7 @@ from pmeans import kernels
 from pmeans.choices import Precision
 from pmeans.errors import InputError, shown
 from pmeans.kernels import Splitting, index
+from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import precision_of, quantised
 from pmeans.types import Array, Bytes, Ints, WordTable
@@ -119,6 +120,22 @@ def count_words(
     return {table[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
 
 
+def occurring_words(space: WordSpace, read: Callable[[], Iterable[str]]) -> dict[str, set[str]]:
+    """Return the words of each language of a space that occur in a text.
+
+    A recipe may split text at white space or into words: what either finds is kept. ``read`` opens
+    the text, a sentence after the other, once for each language and tokeniser.
+    """
+    return {
+        lang: {
+            word
+            for tokenizer in ("whitespace", "words")
+            for word in count_words(space, read(), lang, splitting(tokenizer, lang))
+        }
+        for lang in space.languages
+    }
+
+
 def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
     """Put several languages, or several vocabularies of one language, into one space.
 
@@ -150,8 +167,7 @@ def merge(spaces: Sequence[WordSpace], name: str) -> WordSpace:
         having = [space for space in spaces if lang in space.tables]
         words, offsets = _joined([space.tables[lang] for space in having])
         new = ~index.repeated(words, offsets)
-        phrases = any(space.tables[lang].phrases is not None for space in having)
-        tables[lang] = _table(words, offsets, new, start, phrases)
+        tables[lang] = _table(words, offsets, new, start, [s.tables[lang] for s in having])
         start += len(tables[lang])
         borders = np.cumsum([len(space.tables[lang]) for space in having])[:-1]
         for space, mask in zip(having, np.split(new, borders), strict=True):
@@ -207,8 +223,7 @@ def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
     start = 0
     for lang, mask in masks.items():
         table = space.tables[lang]
-        phrases = table.phrases is not None
-        tables[lang] = _table(table.words, table.offsets, mask, start, phrases)
+        tables[lang] = _table(table.words, table.offsets, mask, start, [table])
         start += len(tables[lang])
         rows.append(table.start + np.flatnonzero(mask))
     which = np.concatenate(rows)
@@ -235,10 +250,17 @@ def _of_languages(subwords: Subwords | None, languages: Collection[str]) -> Subw
     return replace(subwords, ngrams=subwords.ngrams[rows], scale=scale, own=own)
 
 
-def _table(words: Array, offsets: Ints, mask: Mask, start: int, phrases: bool) -> WordTable:
+def _table(
+    words: Array, offsets: Ints, mask: Mask, start: int, made_of: Sequence[WordTable]
+) -> WordTable:
+    """Return the table of the marked words, whose phrases are met as in those it is made of."""
+    phrases = any(table.phrases is not None for table in made_of)
+    spellings = not any(map(index.in_one_spelling, made_of))
     lengths = np.diff(offsets)
     kept = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
-    return index.table_of(words[np.repeat(mask, lengths)], kept, start, phrases=phrases)
+    return index.table_of(
+        words[np.repeat(mask, lengths)], kept, start, phrases=phrases, spellings=spellings
+    )
 
 
 def _joined(tables: Sequence[WordTable]) -> tuple[Array, Ints]:

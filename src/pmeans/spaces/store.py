@@ -138,22 +138,20 @@ def _table_problem(table: WordTable) -> str:
     except UnicodeDecodeError:
         return f"word {i:,} is not UTF-8"
     # The hash table follows from the words, so it is made once more and compared.
-    fresh = index.table_of(table.words, table.offsets, phrases=table.phrases is not None)
+    phrases = table.phrases
+    fresh = index.table_of(
+        table.words, table.offsets, phrases=phrases is not None,
+        spellings=not index.in_one_spelling(table),
+    )  # fmt: skip
     if not np.array_equal(fresh.slots, table.slots):
         return "their hash table does not fit them"
-    if table.phrases is None or _same(fresh.phrases, table.phrases):
-        return ""
-    # In older files a phrase is met in one spelling only.
-    older = index.table_of(table.words, table.offsets, phrases=True, spellings=False)
-    return "" if _same(older.phrases, table.phrases) else "their table of phrases does not fit them"
-
-
-def _same(one: PhraseTable | None, other: PhraseTable) -> bool:
-    return (
-        one is not None
-        and np.array_equal(one.slots, other.slots)
-        and np.array_equal(one.marks, other.marks)
-    )
+    if phrases is not None and not (
+        fresh.phrases is not None
+        and np.array_equal(fresh.phrases.slots, phrases.slots)
+        and np.array_equal(fresh.phrases.marks, phrases.marks)
+    ):
+        return "their table of phrases does not fit them"
+    return ""
 
 
 def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> WordSpace:

@@ -122,7 +122,7 @@ def test_ctrl_c_says_that_the_job_can_be_resumed(run, tiny, tmp_path, monkeypatc
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pmeans.apply.embed_to_file", interrupted)
+    monkeypatch.setattr("pmeans.jobs.embed_to_file", interrupted)
     sentences = write(tmp_path / "in.txt", "house\n")
     result = run("embed", tiny, sentences, "--lang", "en", "--out", tmp_path / "out.npy")
     assert result.exit_code == 130

@@ -14,8 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pmeans
-from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, parts
-from pmeans.apply import embed_to_file
+from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, jobs
 from pmeans.cli.main import app
 from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import (
@@ -25,6 +24,7 @@ from pmeans.errors import (
     PmeansError,
     StorageError,
 )
+from pmeans.jobs import embed_to_file
 from pmeans.mapped import file_of
 from pmeans.search import find, open_graph, open_index, top_k
 from pmeans.search.texts import ParquetTexts, SourceFile
@@ -49,7 +49,7 @@ def files(tmp_path):
 
 @pytest.fixture
 def index(files, tmp_path):
-    done = parts.index_parts(str(files), tmp_path / "index", engine=parts.here, shards=3)
+    done = jobs.index_parts(str(files), tmp_path / "index", engine=jobs.here, shards=3)
     assert done.rows == 300
     return tmp_path / "index"
 
@@ -58,7 +58,7 @@ def index(files, tmp_path):
 def test_shards_together_find_what_all_rows_have(files, tmp_path, shards, made):
     out = tmp_path / "index"
     # An engine of others builds a graph by one thread, so that it is the same each time.
-    parts.index_parts(str(files), out, engine=lambda tasks: parts.here(tasks), shards=shards)
+    jobs.index_parts(str(files), out, engine=lambda tasks: jobs.here(tasks), shards=shards)
     assert len(list(out.glob("*.npy"))) == made
     opened, queries = open_index(out), ROWS[::50]
     expected = top_k(queries, ROWS.astype(np.float16), 10)
@@ -84,14 +84,14 @@ def test_shards_that_are_there_are_not_built_again(index, files):
     def never(tasks):
         raise AssertionError
 
-    assert parts.index_parts(str(files), index, engine=never, shards=3).found == len(
+    assert jobs.index_parts(str(files), index, engine=never, shards=3).found == len(
         list(index.glob("*.json"))
     )
     last = max(index.glob("*.json"), key=lambda path: json.loads(path.read_bytes())["first"])
     last.unlink()
     with pytest.raises(InputError, match="parts made of other inputs"):
-        parts.index_parts(str(files), index, engine=never, shards=1)
-    done = parts.index_parts(str(files), index, engine=parts.here, shards=3)
+        jobs.index_parts(str(files), index, engine=never, shards=1)
+    done = jobs.index_parts(str(files), index, engine=jobs.here, shards=3)
     assert (done.rows, done.parts - done.found) == (300, 1)
 
 
@@ -105,12 +105,12 @@ def test_an_index_without_one_of_its_shards_is_refused(index):
 def test_files_without_vectors_are_refused(tmp_path, files):
     pq.write_table(pa.table({"text": ["a"]}), files / "x.parquet")
     with pytest.raises(FormatError, match=r"x.parquet: no column 'embedding'"):
-        parts.index_parts(str(files), tmp_path / "out", engine=parts.here, shards=1)
+        jobs.index_parts(str(files), tmp_path / "out", engine=jobs.here, shards=1)
     pq.write_table(pa.table({"embedding": [[1.0]]}), files / "x.parquet")
     with pytest.raises(FormatError, match="not of vectors alone"):
-        parts.index_parts(str(files), tmp_path / "out", engine=parts.here, shards=1)
+        jobs.index_parts(str(files), tmp_path / "out", engine=jobs.here, shards=1)
     with pytest.raises(InputError, match="at least 1"):
-        parts.index_parts(str(files), tmp_path / "out", engine=parts.here, shards=0)
+        jobs.index_parts(str(files), tmp_path / "out", engine=jobs.here, shards=0)
 
 
 def test_the_command_builds_and_another_searches_with_texts(tmp_path):
@@ -120,7 +120,7 @@ def test_the_command_builds_and_another_searches_with_texts(tmp_path):
     pmeans.save(PowerMeanEncoder(recipe, {"toy": space}), tmp_path / "model")
     pq.write_table(pa.table({"text": ["the soup", "a dog", "dog cat"]}), tmp_path / "a.parquet")
     model, out = str(tmp_path / "model"), str(tmp_path / "vectors")
-    parts.embed_parts(str(tmp_path / "a.parquet"), out, engine=parts.here, model=model)
+    jobs.embed_parts(str(tmp_path / "a.parquet"), out, engine=jobs.here, model=model)
     run = CliRunner().invoke(app, ["index", out, "--out", str(tmp_path / "index")])
     assert (run.exit_code, "3 rows in 1 part in" in run.output) == (0, True), run.output
     for more in ([], ["--approximate"]):
@@ -272,7 +272,7 @@ def test_a_row_that_is_not_finite_is_named_by_its_number_in_all_shards(index):
 def test_vectors_of_two_types_are_not_mixed_in_a_shard(files, tmp_path):
     write_part(files / "x.parquet", ["a"], ROWS[:1])  # float32 beside float16
     with pytest.raises(FormatError, match=r"\(float32\) among others of 8 \(float16\)"):
-        parts.index_parts(str(files), tmp_path / "out", engine=parts.here, shards=1)
+        jobs.index_parts(str(files), tmp_path / "out", engine=jobs.here, shards=1)
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())], ids=str)
@@ -364,13 +364,13 @@ def toy(tmp_path):
     models = save("first", np.eye(3)), save("second", np.eye(3)[::-1])
     pq.write_table(pa.table({"text": ["the soup", "a dog", "dog cat"]}), tmp_path / "a.parquet")
     out = str(tmp_path / "vectors")
-    parts.embed_parts(str(tmp_path / "a.parquet"), out, engine=parts.here, model=models[0])
+    jobs.embed_parts(str(tmp_path / "a.parquet"), out, engine=jobs.here, model=models[0])
     return *models, out
 
 
 def test_an_index_is_searched_by_the_model_that_made_its_rows_alone(toy, tmp_path):
     first, second, vectors = toy
-    parts.index_parts(vectors, tmp_path / "index", engine=parts.here, shards=1)
+    jobs.index_parts(vectors, tmp_path / "index", engine=jobs.here, shards=1)
     opened = open_index(tmp_path / "index")
     encoder, other = pmeans.load(first), pmeans.load(second)
     assert opened.model == ModelIdentity("first", encoder.fingerprint())
@@ -395,7 +395,7 @@ def test_a_parquet_file_that_a_job_wrote_names_its_model(toy, tmp_path):
 
 def test_rows_of_two_models_are_not_indexed_together(toy, tmp_path):
     _, second, vectors = toy
-    parts.embed_parts(str(tmp_path / "a.parquet"), tmp_path / "v2", engine=parts.here, model=second)
+    jobs.embed_parts(str(tmp_path / "a.parquet"), tmp_path / "v2", engine=jobs.here, model=second)
     (tmp_path / "both").mkdir()
     for folder in (vectors, tmp_path / "v2"):
         (part,) = list(Path(folder).glob("*.parquet"))
@@ -403,7 +403,7 @@ def test_rows_of_two_models_are_not_indexed_together(toy, tmp_path):
     with pytest.raises(
         FormatError, match=r"several models, .* by '.* and .* by '.*: index each by"
     ):
-        parts.index_parts(str(tmp_path / "both"), tmp_path / "x", engine=parts.here, shards=1)
+        jobs.index_parts(str(tmp_path / "both"), tmp_path / "x", engine=jobs.here, shards=1)
 
 
 def test_a_model_that_is_named_wrongly_is_refused(toy, tmp_path):

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pmeans
-from pmeans import parts
+from pmeans import jobs
 from pmeans.errors import InputError
 
 pytest.importorskip("starlette", reason="pip install 'pmeans[serve]'")
@@ -26,9 +26,9 @@ def index(folder, tmp_path_factory):
     for i in range(3):
         pq.write_table(pa.table({"text": TEXTS[72 * i : 72 * (i + 1)]}), place / f"in/{i}.parquet")
     model = str(folder / "model")
-    for_all = {"engine": parts.here, "restart": True}
-    parts.embed_parts(str(place / "in"), place / "v", model=model, lang="en", **for_all)
-    parts.index_parts(str(place / "v"), place / "index", shards=3, **for_all)
+    for_all = {"engine": jobs.here, "restart": True}
+    jobs.embed_parts(str(place / "in"), place / "v", model=model, lang="en", **for_all)
+    jobs.index_parts(str(place / "v"), place / "index", shards=3, **for_all)
     return place / "index"
 
 

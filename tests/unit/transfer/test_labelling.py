@@ -15,8 +15,8 @@ import pytest
 from opinions import opinions
 
 from pmeans import TransferClassifier
-from pmeans.apply import PredictOptions, predict_to_file
 from pmeans.errors import FormatError, InputError
+from pmeans.jobs import predict_to_file
 from pmeans.tables import Fields, open_source
 from pmeans.transfer.linear import Calibration
 
@@ -43,8 +43,8 @@ def rows(tmp_path):
 
 
 def predict(classifier, path, out, fields=WHOLE, batch=2, **rest):
-    options = PredictOptions("de", batch_size=batch, save_every=0)
-    return predict_to_file(classifier, open_source(path, fields), out, options, **rest)
+    rest = {"lang": "de", "batch_size": batch, "save_every": 0, **rest}
+    return predict_to_file(classifier, open_source(path, fields), out, **rest)
 
 
 class Killed(BaseException):
@@ -190,7 +190,7 @@ def test_probabilities_are_rounded_as_python_rounds(tmp_path, classifier, rows):
 def test_a_stream_gets_the_rows_of_the_file(tmp_path, classifier, rows):
     predict(classifier, rows, tmp_path / "out.csv")
     stream = io.BytesIO()
-    predict_to_file(classifier, open_source(rows, WHOLE), stream, PredictOptions("de"))
+    predict_to_file(classifier, open_source(rows, WHOLE), stream, lang="de")
     assert stream.getvalue() == (tmp_path / "out.csv").read_bytes()
     with pytest.raises(InputError, match="cannot be written to a stream"):
         predict_to_file(classifier, open_source(rows, WHOLE), stream, format="parquet")

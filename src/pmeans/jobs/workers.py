@@ -8,15 +8,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from pmeans import arrow, config
-from pmeans.apply.jobs import count_empty
+from pmeans import config
 from pmeans.encoder.identity import ModelIdentity
 from pmeans.errors import FormatError, PmeansError, StorageError
 from pmeans.files import check_regular, optional, replacing
+from pmeans.jobs import batches
+from pmeans.jobs.options import EmbedOptions, PredictOptions
+from pmeans.jobs.rows import count_empty
 from pmeans.languages.identifier import Doubts
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard, build_shard
@@ -60,15 +63,32 @@ def gave_up(engine: str, error: Exception) -> PmeansError:
     )
 
 
+def adding(
+    kind: Literal["embed", "predict"], options: dict[str, Any], **given: Any
+) -> Callable[..., Any]:
+    """Return the function that adds vectors or labels to a batch, with its options and its model.
+
+    Args:
+        kind: Which function of `pmeans.jobs.batches`.
+        options: The fields of its options.
+        given: Its model or classifier.
+    """
+    if kind == "embed":
+        return partial(batches.embed, options=EmbedOptions(**options), **given)
+    return partial(batches.predict, options=PredictOptions(**options), **given)
+
+
 def _embed_piece(
-    part: Path, /, options: dict[str, Any], model: dict[str, str], **piece: Any
+    part: Path, /, options: dict[str, Any], model: str, made_by: dict[str, str], **piece: Any
 ) -> None:
-    style, about = parquet_style(options["dtype"]), ModelIdentity(**model).metadata()
-    _write(part, arrow.embed, options, piece, _vectors_counted, style, about)
+    make = adding("embed", options, model=model)
+    style, about = parquet_style(options["dtype"]), ModelIdentity(**made_by).metadata()
+    _write(part, make, piece, _vectors_counted, style, about)
 
 
-def _predict_piece(part: Path, /, options: dict[str, Any], **piece: Any) -> None:
-    _write(part, arrow.predict, options, piece, _labels_counted, {})
+def _predict_piece(part: Path, /, options: dict[str, Any], classifier: str, **piece: Any) -> None:
+    make = adding("predict", options, classifier=classifier)
+    _write(part, make, piece, _labels_counted, {})
 
 
 def _index_piece(part: Path, /, shard: dict[str, Any], n_threads: int | None) -> None:
@@ -83,7 +103,6 @@ _MAKERS: dict[str, Callable[..., None]] = {
 def _write(
     path: Path,
     make: Callable[..., Any],
-    options: dict[str, Any],
     piece: dict[str, Any],
     counted: Callable[[Any, Any], tuple[Any, dict[str, int]]],
     style: dict[str, Any],
@@ -104,8 +123,7 @@ def _write(
     ):
         writer = None
         for batch in parquet_batches(file, start=row, stop=stop):
-            # One thread: there are as many workers as cores.
-            done = make(batch, n_threads=1, doubts=doubts, place=(where, row), **options)
+            done = make(batch, doubts=doubts, place=(where, row))
             done, counts = counted(pyarrow, done)
             if writer is None:
                 opened = pyarrow.parquet.ParquetWriter(target, done.schema, **style)

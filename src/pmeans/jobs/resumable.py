@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -24,39 +23,17 @@ import numpy as np
 
 from pmeans import kernels, models
 from pmeans._version import __version__
-from pmeans.apply.labelled import checked_language
+from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, StorageError
 from pmeans.files import writing_stream
-from pmeans.languages.identifier import AUTO
 from pmeans.outputs import check_output, is_stream, place_of
-from pmeans.tables.fields import BLOCK, Block, Source
+from pmeans.tables.fields import Block, Source
 from pmeans.tables.journal import State, open_partial, own_paths, writing_errors
 from pmeans.tables.writers import Writer
 
 Report = Callable[[State], object]
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class JobOptions:
-    """How any job is done.
-
-    Attributes:
-        lang: Language of all rows; None or ``"auto"`` finds it, unless a column tells.
-        batch_size: Rows that are read and worked on together; changes no byte of the output.
-        save_every: Seconds between savepoints, each of which waits for the disk.
-    """
-
-    lang: str | None = None
-    batch_size: int = BLOCK
-    save_every: float = 5.0
-
-    def __post_init__(self) -> None:
-        for name in ("batch_size", "n_threads"):
-            value = getattr(self, name, None)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
 
 
 def versions() -> dict[str, str]:
@@ -65,23 +42,36 @@ def versions() -> dict[str, str]:
     return {"pmeans": f"{__version__} ({kernels.backend()})", "numpy": np.__version__}
 
 
-def found_by(encoder: SentenceEncoder, lang: str | None) -> dict[str, Any]:
-    """Return what the languages of rows depend on; ``lang`` as `checked_language` returns it."""
-    identifier = encoder.identifier if lang == AUTO else None
-    return {"lang": lang, **({"identifier": identifier.digest()} if identifier else {})}
-
-
 class Job(abc.ABC):
-    """What becomes of the rows of a source; ``keep`` must not be overwritten, nor what is read."""
+    """What becomes of the rows of a source.
+
+    Args:
+        encoder: Whose files are read.
+        source: The rows.
+        lang: Their language, if it is named.
+        keep: Further files and folders that must not be overwritten.
+        batch_size: Rows that are read and worked on together.
+        save_every: Seconds between savepoints.
+    """
 
     may_be_empty = True
     """Whether an input without rows makes an output without rows."""
 
     def __init__(
-        self, encoder: SentenceEncoder, source: Source, options: JobOptions, keep: tuple[str, ...]
+        self,
+        encoder: SentenceEncoder,
+        source: Source,
+        lang: str | None,
+        keep: tuple[str, ...],
+        batch_size: int,
+        save_every: float,
     ) -> None:
-        self.encoder, self.source, self.options = encoder, source, options
-        self.lang = checked_language(encoder, options.lang, source.fields.lang_column)
+        self.encoder, self.source = encoder, source
+        if not isinstance(batch_size, int) or batch_size < 1:
+            told = f"must be a whole number of at least 1, not {batch_size!r}."
+            raise InputError(f"batch_size {told}")
+        self.batch_size, self.save_every = batch_size, save_every
+        self.lang = language_of_rows(encoder, lang, source.fields.lang_column)
         read = source.files if source.path else ("-",)
         self.inputs = (*read, *models.files_of(encoder), *keep)
 
@@ -130,7 +120,7 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
         if state.size:
             writer.resume(partial.file, state.columns)
         report(state)
-        written, due = state, time.monotonic() + job.options.save_every
+        written, due = state, time.monotonic() + job.save_every
 
         def write(payload: Any, after: State) -> None:
             nonlocal written, due
@@ -142,7 +132,7 @@ def _run_to_file(job: Job, out: Path, writer: Writer, restart: bool, report: Rep
                 partial.write_back()
                 if time.monotonic() >= due:
                     partial.save(written)
-                    due = time.monotonic() + job.options.save_every
+                    due = time.monotonic() + job.save_every
             report(written)
 
         try:
@@ -189,7 +179,7 @@ def _run_to_stream(job: Job, stream: IO[bytes], writer: Writer) -> State:
 
 def _run(job: Job, state: State, write: Callable[[Any, State], None]) -> None:
     """Work on block after block; what is written next, and the state after it, go to ``write``."""
-    blocks = _ahead(job.source.blocks(state, job.options.batch_size))
+    blocks = _ahead(job.source.blocks(state, job.batch_size))
     with contextlib.closing(blocks), ThreadPoolExecutor(1) as writing:
         pending: Future[None] = writing.submit(lambda: None)
         for block in blocks:

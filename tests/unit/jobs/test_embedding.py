@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from embedding_jobs import FORMATS, SENTENCES, embed, make_encoder, read
 
-from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import InputError
+from pmeans.jobs import embed_to_file
+from pmeans.languages.identifier import Doubts
 from pmeans.tables import Fields, journal, open_source
 from toy_identifier import make_identifier
 
@@ -86,7 +87,7 @@ def test_a_row_that_cannot_be_read_becomes_a_counted_zero_row(tmp_path, encoder)
 def test_a_stream_gets_the_lines_of_the_file(tmp_path, encoder, sentences):
     embed(encoder, sentences, tmp_path / "out.jsonl")
     stream = io.BytesIO()
-    embed_to_file(encoder, open_source(sentences), stream, EmbedOptions("en", batch_size=2))
+    embed_to_file(encoder, open_source(sentences), stream, lang="en", batch_size=2)
     assert stream.getvalue() == (tmp_path / "out.jsonl").read_bytes()
 
 
@@ -127,10 +128,10 @@ def test_languages_are_found_row_by_row_and_doubts_counted(tmp_path, encoder):
     encoder = encoder.replace(identifier=make_identifier(words))
     texts = ["the cat", "die katze", "kissa ja kissa", "the die"]
     (tmp_path / "in.txt").write_text("".join(f"{text}\n" for text in texts))
-    how = EmbedOptions()
+    doubts = Doubts()
     source = open_source(tmp_path / "in.txt", Fields())
-    embed_to_file(encoder, source, tmp_path / "out.npy", how)
+    embed_to_file(encoder, source, tmp_path / "out.npy", doubts=doubts)
     found = encoder.identified(texts)
     np.testing.assert_array_equal(read(tmp_path / "out.npy"), encoder.encode(texts, lang=found))
     assert list(found)[:2] == ["en", "de"]
-    assert (how.doubts.texts, how.doubts.none, how.doubts.doubtful) == (4, 1, 1)
+    assert (doubts.texts, doubts.none, doubts.doubtful) == (4, 1, 1)

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
-from pmeans.apply import EmbedOptions, embed_to_file
+from pmeans.jobs import embed_to_file
 from pmeans.tables import open_source
 
 FORMATS = ["npy", "jsonl", "parquet"]
@@ -24,13 +24,8 @@ def make_encoder(scale=1.0):
 
 
 def embed(encoder, path, out, *, batch=2, fields=None, **options):
-    rest = {
-        key: options.pop(key) for key in ("restart", "report", "format", "keep") if key in options
-    }
     options = {"lang": "en", "save_every": 0, **options}  # a savepoint after every batch
-    return embed_to_file(
-        encoder, open_source(path, fields), out, EmbedOptions(batch_size=batch, **options), **rest
-    )
+    return embed_to_file(encoder, open_source(path, fields), out, batch_size=batch, **options)
 
 
 def read(path):

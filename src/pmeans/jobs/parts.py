@@ -1,4 +1,15 @@
-"""A job over pieces: the folder for this job alone, what is finished, what an engine is given."""
+"""Folders of parts: many Parquet files through an encoder or a classifier, on an engine's workers.
+
+The rows of all files are cut into pieces of some ten thousand (`pmeans.jobs.pieces`). What becomes
+of a piece is a task, and its result a file in the folder, the part, written whole or not at all.
+Its name is a hash of all that it depends on: the piece, the file that it is of, the model, the
+options. So a part that is there is finished, and a job that is run again has only the others left.
+
+An engine, such as Ray or Spark, has `perform` done to tasks in its processes, and does so again
+where a process died (`pmeans.jobs.workers`). It sees names and counts; rows go from a file to a
+file within one worker. Errors of ours come back as outcomes, because a second try would fail as
+the first.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from pmeans import errors
-from pmeans.apply.pipeline import versions
 from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import check_regular, locked, remove_leftovers, replacing
+from pmeans.jobs.resumable import versions
+from pmeans.jobs.workers import FAILED, counts_of, perform
 from pmeans.languages.identifier import Doubts
 from pmeans.outputs import check_output
-from pmeans.parts.workers import FAILED, counts_of, perform
 
 Engine = Callable[[list[str]], Iterable[str]]
 """Has `perform` done to tasks, in any order and anywhere, and returns the outcomes."""

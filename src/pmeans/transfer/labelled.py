@@ -8,51 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, LanguageError, count
 from pmeans.languages.codes import language_code
-from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
-from pmeans.languages.tokenizers import splitting
-from pmeans.spaces.edit import count_words
-from pmeans.spaces.space import WordSpace
+from pmeans.languages.identifier import AUTO
 from pmeans.tables import Source, read_lines
-from pmeans.tables.fields import Block, Place
+from pmeans.tables.fields import Place
 from pmeans.transfer.labels import Label
-
-
-def checked_language(
-    encoder: SentenceEncoder, lang: str | None, lang_column: str | None = None
-) -> str | None:
-    """Return the code of the language of all rows, `AUTO`, or None if there is nothing to find."""
-    if lang and lang_column:
-        raise InputError("lang= and lang_column= exclude each other: leave one out.")
-    if lang is not None and lang != AUTO:
-        return language_code(lang, encoder.languages)
-    if lang_column or len(encoder.languages) < 2:
-        return None
-    if encoder.identifier is None:
-        raise LanguageError(
-            f"which language? {encoder.name!r} covers {', '.join(encoder.languages)}: "
-            "give lang= or lang_column=."
-        )
-    encoder.identified([])  # raises an error if one of them cannot be found
-    return AUTO
-
-
-def block_languages(
-    block: Block,
-    encoder: SentenceEncoder,
-    lang: str | None,
-    doubts: Doubts,
-    n_threads: int | None = None,
-) -> str | list[str] | FoundLanguages | None:
-    """Return the language of all rows of a block, or one for each; any for one without text."""
-    if block.langs is None:
-        found = encoder.found([text or "" for text in block.texts], lang, n_threads)
-        if isinstance(found, FoundLanguages):
-            doubts.add(found, without=block.texts.count(None))
-        return found
-    return [code or (*encoder.languages, "")[0] for code in block.langs]
 
 
 @dataclass(frozen=True)
@@ -81,7 +44,7 @@ def read_labelled(
         separator: Splits the label column into several labels, if given.
         report: Called with how far it is read.
     """
-    lang = checked_language(encoder, lang, source.fields.lang_column)
+    lang = language_of_rows(encoder, lang, source.fields.lang_column)
     texts: list[str] = []
     labels: list[Label] = []
     langs: list[str] = []
@@ -148,19 +111,3 @@ def read_adaptation(
     if not texts:
         raise InputError(f"{path}: no text to adapt to.")
     return texts, code
-
-
-def words_of_corpus(space: WordSpace, corpus: str | Path) -> dict[str, set[str]]:
-    """Return the words of each language of a space that occur in a text, a sentence per line.
-
-    A recipe may split text at white space or into words: what either finds is kept. The text is
-    read as a stream, once for each language and tokeniser.
-    """
-    return {
-        lang: {
-            word
-            for tokenizer in ("whitespace", "words")
-            for word in count_words(space, read_lines(corpus), lang, splitting(tokenizer, lang))
-        }
-        for lang in space.languages
-    }

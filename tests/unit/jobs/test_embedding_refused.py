@@ -3,27 +3,27 @@
 import errno
 import fcntl
 import gzip
+import inspect
 import io
 import itertools
 import os
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from embedding_jobs import FORMATS, SENTENCES, embed, read
 
 from pmeans import models
-from pmeans.apply import EmbedOptions, embed_to_file
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
+from pmeans.jobs import EmbedOptions, embed_to_file
 from pmeans.tables import open_source
 
 
 def test_npy_to_a_stream_is_refused(encoder, sentences):
     with pytest.raises(InputError, match="npy cannot be written to a stream"):
-        embed_to_file(
-            encoder, open_source(sentences), io.BytesIO(), EmbedOptions("en"), format="npy"
-        )
+        embed_to_file(encoder, open_source(sentences), io.BytesIO(), lang="en", format="npy")
 
 
 def test_two_processes_cannot_write_one_output(tmp_path, encoder, sentences):
@@ -114,10 +114,35 @@ def test_a_folder_in_the_place_of_the_output_is_refused(tmp_path, encoder, sente
         embed(encoder, sentences, tmp_path / "out.npy")
 
 
-@pytest.mark.parametrize("wrong", [{"n_threads": 2.5}, {"n_threads": 0}, {"batch_size": "8"}])
-def test_numbers_that_are_none_are_refused(wrong):
-    with pytest.raises(InputError, match="must be a whole number of at least 1"):
-        EmbedOptions("en", **wrong)
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_threads": 2.5}, "n_threads: expected a whole number, got 2.5"),
+        ({"n_threads": 0}, "n_threads must be at least 1, not 0"),
+        ({"batch_size": "8"}, "batch_size must be a whole number of at least 1"),
+        ({"dtype": "int4"}, "dtype: 'int4' is not one of .*'int8'"),
+        ({"normalize": 1}, "normalize: expected true or false"),
+    ],
+)
+def test_options_that_are_none_are_refused(encoder, sentences, wrong, message):
+    with pytest.raises(InputError, match=message):
+        embed_to_file(encoder, sentences, io.BytesIO(), lang="en", **wrong)
+
+
+def test_an_option_that_there_is_not_is_refused(encoder, sentences):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'language'"):
+        embed_to_file(encoder, sentences, io.BytesIO(), language="en")
+
+
+def test_options_are_a_whole_object_or_keywords(encoder, sentences):
+    whole, apart = io.BytesIO(), io.BytesIO()
+    embed_to_file(encoder, sentences, whole, options=EmbedOptions(lang="en", normalize=True))
+    embed_to_file(encoder, sentences, apart, lang="en", normalize=True)
+    assert whole.getvalue() == apart.getvalue() != b""
+    named = inspect.signature(embed_to_file).parameters
+    assert {field.name for field in fields(EmbedOptions)} < named.keys()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'lang'"):
+        embed_to_file(encoder, sentences, whole, options=EmbedOptions(), lang="en")
 
 
 def same_file_names(path):
@@ -149,7 +174,7 @@ def test_an_input_that_bears_the_name_of_the_unfinished_output_is_not_overwritte
     taken = sentences.rename(tmp_path / "out.npy.partial")
     source = open_source(taken, format="txt")
     with pytest.raises(InputError, match="would overwrite"):
-        embed_to_file(encoder, source, tmp_path / "out.npy", EmbedOptions("en"))
+        embed_to_file(encoder, source, tmp_path / "out.npy", lang="en")
     assert len(taken.read_text().splitlines()) == len(SENTENCES)
 
 
@@ -185,4 +210,4 @@ def test_a_full_disk_at_the_other_end_of_a_stream_is_an_error_of_ours(encoder, s
         open("/dev/full", "wb", buffering=0) as full,
         pytest.raises(StorageError, match="No space"),
     ):
-        embed_to_file(encoder, open_source(sentences), full, EmbedOptions("en"))
+        embed_to_file(encoder, open_source(sentences), full, lang="en")

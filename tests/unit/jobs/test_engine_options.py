@@ -1,6 +1,7 @@
 """Every option of the command line does something with an engine, or is refused; none is idle."""
 
 import inspect
+from dataclasses import fields
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,8 +11,10 @@ from embedding_jobs import make_encoder
 from typer.testing import CliRunner
 
 import pmeans
-from pmeans import TransferClassifier, arrow, parts
+from pmeans import TransferClassifier, arrow, jobs
 from pmeans.cli.main import app
+from pmeans.integrations import ray, spark
+from pmeans.jobs import EmbedOptions, PredictOptions
 
 REFUSED = "does not go with --engine"
 CHANGED = "changes what is written or said"
@@ -38,6 +41,7 @@ COMMANDS = {
         **BOTH,
         "separator": (["--separator", "|"], REFUSED),
         "unsure": (["--lang", "en", "--unsure", "1"], CHANGED),
+        "n_threads": (["--n-threads", "1"], REFUSED),
         "adapt": (["--adapt", "x.txt"], REFUSED),
     },
 }
@@ -77,7 +81,7 @@ def run(files, tmp_path, monkeypatch):
     """Return how to run a command, and what it wrote and said."""
     for engine in ("ray", "spark"):
         monkeypatch.setattr(f"pmeans.integrations.{engine}.available", lambda: None)
-        monkeypatch.setattr(f"pmeans.integrations.{engine}.run", parts.here)
+        monkeypatch.setattr(f"pmeans.integrations.{engine}.run", jobs.here)
 
     def outcome(command, engine, name, *more):
         what = ["embed", str(files / "model")]
@@ -111,13 +115,12 @@ def test_an_option_is_refused_with_an_engine_or_does_something(run, command, opt
     assert (said, tables) != without[1:]
 
 
-def test_the_adapters_take_what_the_functions_of_arrow_take():
-    own = {"batch", "model", "classifier", "doubts", "place"}
-    for function, arguments in (
-        (arrow.embed, arrow.EmbedArguments),
-        (arrow.predict, arrow.PredictArguments),
-    ):
-        assert set(inspect.signature(function).parameters) - own == set(arguments.__annotations__)
+@pytest.mark.parametrize("module", [arrow, ray, spark])
+def test_functions_name_every_option(module):
+    for function, options in ((module.embed, EmbedOptions), (module.predict, PredictOptions)):
+        assert {field.name for field in fields(options)} < set(
+            inspect.signature(function).parameters
+        )
 
 
 def test_a_threshold_is_that_of_the_call_and_stays_that_of_the_classifier(files):
@@ -127,7 +130,7 @@ def test_a_threshold_is_that_of_the_call_and_stays_that_of_the_classifier(files)
     assert found["label"].to_pylist() == [None] * 3
     assert classifier.unsure is None
     assert arrow.predict(batch, classifier=classifier, lang="en")["label"].null_count == 0
-    with pytest.raises(pmeans.PmeansError, match="unsure is a probability above 0"):
+    with pytest.raises(pmeans.PmeansError, match=r"unsure must be from 0 to 1, not 2\.0"):
         arrow.predict(batch, classifier=classifier, lang="en", unsure=2.0)
 
 

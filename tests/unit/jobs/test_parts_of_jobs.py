@@ -15,12 +15,11 @@ from embedding_jobs import make_encoder
 from typer.testing import CliRunner
 
 import pmeans
-from pmeans import TransferClassifier, parts
-from pmeans.apply import EmbedOptions, embed_to_file
+from pmeans import TransferClassifier, jobs
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError, LanguageError, PmeansError, StorageError
 from pmeans.files import locked
-from pmeans.parts import here
+from pmeans.jobs import embed_to_file, here
 from pmeans.tables import Fields, open_source
 from pmeans.tables.writers import vector_writer
 
@@ -41,7 +40,7 @@ def model(tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Two files, the rows of which make three parts."""
-    monkeypatch.setattr(parts.pieces, "ROWS", 4)
+    monkeypatch.setattr("pmeans.jobs.pieces.ROWS", 4)
     (tmp_path / "in").mkdir()
     pq.write_table(table(TEXTS[:6]), tmp_path / "in" / "a.parquet", row_group_size=5)
     pq.write_table(table(TEXTS[6:], 6), tmp_path / "in" / "b.parquet")
@@ -50,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 
 def embed(folder, out, model, **options):
     options = {"engine": here, "model": model, "lang": "en", **options}
-    return parts.embed_parts(f"{folder}/*.parquet", out, **options)
+    return jobs.embed_parts(f"{folder}/*.parquet", out, **options)
 
 
 def rows(out):
@@ -71,7 +70,7 @@ def test_the_vectors_are_those_of_the_job_over_a_file(tmp_path, folder, model, d
     assert (done.parts, done.found, done.rows, done.skipped) == (3, 0, 9, 0)
     pq.write_table(table(TEXTS), tmp_path / "one.parquet")
     source, out = open_source(tmp_path / "one.parquet"), tmp_path / "one.npy"
-    state = embed_to_file(pmeans.load(model), source, out, EmbedOptions("en", dtype=dtype))
+    state = embed_to_file(pmeans.load(model), source, out, lang="en", dtype=dtype)
     np.testing.assert_array_equal(vectors(found), np.load(out))
     assert vectors(found).dtype == dtype
     assert done.empty == state.empty > 0
@@ -124,7 +123,7 @@ def test_a_row_that_cannot_be_read_is_named_or_zero_and_counted(tmp_path, folder
     assert found.any(axis=1)[9:].tolist() == [True, False, True, False, False]
     pq.write_table(table(NOT_UTF8), tmp_path / "one.parquet")
     source = open_source(tmp_path / "one.parquet", Fields(on_error="skip"))
-    embed_to_file(pmeans.load(model), source, tmp_path / "one.npy", EmbedOptions("en"))
+    embed_to_file(pmeans.load(model), source, tmp_path / "one.npy", lang="en")
     np.testing.assert_array_equal(found[9:12], np.load(tmp_path / "one.npy"))
     with pytest.raises(FormatError, match=r"d.parquet, row 1: the text is NoneType"):
         embed(folder, out, model, restart=True, engine=lambda tasks: here(tasks[-1:]))
@@ -144,7 +143,7 @@ def test_labels_are_the_classifiers_and_counted(tmp_path, folder):
     texts, labels = ["house", "a house", "dog", "the dog"] * 3, ["h", "h", "d", "d"] * 3
     classifier = TransferClassifier(make_encoder(), unsure=0.6).fit(texts, labels, lang="en")
     classifier.save(tmp_path / "classifier")
-    done = parts.predict_parts(
+    done = jobs.predict_parts(
         str(folder), tmp_path / "out", engine=here, classifier=tmp_path / "classifier", lang="en"
     )
     found = rows(tmp_path / "out")
@@ -182,17 +181,17 @@ def test_a_column_that_is_there_already_is_refused(tmp_path, folder, model):
 )
 def test_files_that_are_not_there_are_named(tmp_path, folder, model, given, message):
     with pytest.raises(StorageError, match=message):
-        parts.embed_parts(str(tmp_path / given), tmp_path, engine=None, model=model, lang="en")
+        jobs.embed_parts(str(tmp_path / given), tmp_path, engine=None, model=model, lang="en")
 
 
 def test_a_pattern_goes_into_folders_and_never_beyond_a_slash(tmp_path, folder, model):
     (folder / "lang=en").mkdir()
     pq.write_table(table(["dog"], 9), folder / "lang=en" / "c.parquet")
     options = {"engine": here, "model": model, "lang": "en"}
-    assert parts.embed_parts(f"{folder}/*/*.parquet", tmp_path / "1", **options).rows == 1
-    assert parts.embed_parts(f"{folder}/*.parquet", tmp_path / "2", **options).rows == 9
-    assert parts.embed_parts(f"{folder}/[b].parquet", tmp_path / "3", **options).rows == 3
-    assert parts.embed_parts(f"{folder}/a.parquet", tmp_path / "4", **options).rows == 6
+    assert jobs.embed_parts(f"{folder}/*/*.parquet", tmp_path / "1", **options).rows == 1
+    assert jobs.embed_parts(f"{folder}/*.parquet", tmp_path / "2", **options).rows == 9
+    assert jobs.embed_parts(f"{folder}/[b].parquet", tmp_path / "3", **options).rows == 3
+    assert jobs.embed_parts(f"{folder}/a.parquet", tmp_path / "4", **options).rows == 6
 
 
 def test_a_damaged_file_is_named(tmp_path, folder, model):
@@ -220,7 +219,7 @@ def test_a_folder_in_use_by_another_job_is_refused_and_untouched(tmp_path, folde
 
 def test_a_folder_with_files_of_others_is_refused_even_to_restart(tmp_path, folder, model):
     with pytest.raises(InputError, match=r"would overwrite '.*a.parquet', which is read"):
-        parts.embed_parts(f"{folder}/a.parquet", folder, engine=here, model=model, lang="en")
+        jobs.embed_parts(f"{folder}/a.parquet", folder, engine=here, model=model, lang="en")
     (tmp_path / "out").mkdir()
     shutil.copy(folder / "a.parquet", tmp_path / "out" / "mine.parquet")
     for restart in (False, True):
@@ -243,7 +242,7 @@ def test_a_restart_does_not_remove_what_is_read(tmp_path, folder, model):
     for pattern in (out, f"{out}/*.parquet", f"file://{out}"):
         for restart in (False, True):
             with pytest.raises(InputError, match="which is read"):
-                parts.index_parts(str(pattern), out, engine=here, shards=1, restart=restart)
+                jobs.index_parts(str(pattern), out, engine=here, shards=1, restart=restart)
             with pytest.raises(PmeansError):
                 embed(pattern, out, model, restart=restart)
     assert contents(out) == before
@@ -258,7 +257,7 @@ def test_a_restart_does_not_remove_the_parts_of_another_kind_of_job(
     embed(folder, vectors, model)
     before = contents(out)
     with pytest.raises(InputError, match=r"another kind of job \(embed, not index\)"):
-        parts.index_parts(str(vectors), out, engine=here, shards=1, restart=restart)
+        jobs.index_parts(str(vectors), out, engine=here, shards=1, restart=restart)
     assert contents(out) == before
 
 
@@ -322,7 +321,7 @@ def test_what_a_killed_worker_left_is_removed(tmp_path, folder, model):
     ],
 )  # fmt: skip
 def test_what_an_engine_gives_up_at_is_one_line(told, why):
-    error = parts.gave_up("Ray", RuntimeError(told))
+    error = jobs.gave_up("Ray", RuntimeError(told))
     assert type(error) is PmeansError
     assert str(error).startswith(f"Ray gave up: {why}. Finished parts are kept")
 
@@ -358,7 +357,7 @@ def test_a_bucket_that_does_not_exist_is_told_without_many_tries(tmp_path, model
     how, asked = no_bucket
     address = f"s3://key:secret@nowhere/x/*.parquet?{how}"
     with pytest.raises(StorageError, match=r"nowhere/x/\*.parquet.*[Bb]ucket"):
-        parts.embed_parts(address, tmp_path / "out", engine=here, model=model, lang="en")
+        jobs.embed_parts(address, tmp_path / "out", engine=here, model=model, lang="en")
     assert 0 < len(asked) < 5
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pmeans import arrow
-from pmeans.apply.jobs import embedding_identity, labelling_identity
-from pmeans.apply.labelled import checked_language
-from pmeans.choices import RowPrecision
 from pmeans.encoder.identity import ModelIdentity, model_of
+from pmeans.encoder.languages import language_of_rows
 from pmeans.errors import FormatError, InputError
 from pmeans.files import optional
+from pmeans.jobs import batches
+from pmeans.jobs.files import fields_of
+from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
+from pmeans.jobs.parts import Engine, Tally, here, run_parts
+from pmeans.jobs.rows import embedding_identity, labelling_identity
+from pmeans.jobs.workers import adding
 from pmeans.models import files_of
-from pmeans.parts.running import Engine, Tally, here, run_parts
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard
 from pmeans.search.texts import SourceFile
-from pmeans.tables.fields import Fields, OnError
+from pmeans.tables.fields import Fields
 from pmeans.tables.folders import ParquetFile, find_parquet, local_paths
 from pmeans.tables.sources import check_strings
 
@@ -32,18 +34,14 @@ pieces to one of them, or pieces of four times as many rows.
 """
 
 
+@spread(EmbedOptions)
 def embed_parts(
     files: str,
     out: str | Path,
     *,
+    options: EmbedOptions,
     engine: Engine,
     model: str = "default",
-    text: str = "text",
-    lang: str | None = None,
-    lang_column: str | None = None,
-    normalize: bool = False,
-    dtype: RowPrecision = "float32",
-    on_error: OnError = "fail",
     restart: bool = False,
 ) -> Tally:
     """Write the rows of Parquet files, each with its vector, into a folder of Parquet files.
@@ -51,41 +49,31 @@ def embed_parts(
     Args:
         files: A file, a folder, a pattern, or an address of these, as `find_parquet` takes it.
         out: The folder; on a cluster, one that all machines see under this name.
+        options: How to embed; their fields are keywords as well. A row that is skipped is zero.
+            Each worker has one thread.
         engine: The ``run`` of `pmeans.integrations.ray` or `pmeans.integrations.spark`.
         model: What `pmeans.load` opens, in every process.
-        text: Name of the column with the texts.
-        lang: Language of all texts. None or ``"auto"`` detects it, unless ``lang_column`` names it.
-        lang_column: Name of the column with the language of each text.
-        normalize: Scale every vector to length 1.
-        dtype: Type of the numbers. int8 keeps the direction of a vector, not its length.
-        on_error: At a row that cannot be read, ``"fail"`` stops, and ``"skip"`` writes zeros.
         restart: Discard the parts that earlier runs of such a job wrote there.
     """
-    encoder = arrow.open_encoder(model)
-    code = checked_language(encoder, lang, lang_column)
-    fields = Fields(text, lang_column, languages=encoder.languages, on_error=on_error)
-    columns = {"text": text, "lang_column": lang_column}
-    how = {"normalize": normalize, "dtype": dtype}
-    identity = {**embedding_identity(encoder, code, normalize, dtype), **columns}
-    options = {"model": _anywhere(model), "lang": code, **columns, **how, "on_error": on_error}
+    encoder = batches.open_encoder(model)
+    code = language_of_rows(encoder, options.lang, options.lang_column)
+    identity = {**embedding_identity(encoder, code, options), **_columns(options)}
+    given = {"model": _anywhere(model), "options": _told(options, code)}
     made_by = asdict(ModelIdentity.of(encoder))
-    found = find_parquet(files)
-    pieces = ({**piece, "model": made_by} for piece in _pieces("embed", found, fields, options))
+    found, fields = find_parquet(files), fields_of(options, encoder.languages)
+    pieces = ({**piece, "made_by": made_by} for piece in _pieces("embed", found, fields, given))
     keep = (*files_of(encoder), model, files, *local_paths(found))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
 
+@spread(PredictOptions)
 def predict_parts(
     files: str,
     out: str | Path,
     *,
+    options: PredictOptions,
     engine: Engine,
     classifier: str | Path,
-    text: str = "text",
-    lang: str | None = None,
-    lang_column: str | None = None,
-    unsure: float | None = None,
-    on_error: OnError = "fail",
     restart: bool = False,
 ) -> Tally:
     """Write the rows of Parquet files, each with its label, into a folder of Parquet files.
@@ -93,19 +81,14 @@ def predict_parts(
     The columns that are added are those of `pmeans.arrow.predict`; arguments are as of
     `embed_parts` and of there, and ``classifier`` is a folder that `TransferClassifier.save` wrote.
     """
-    opened = arrow.open_classifier(classifier).with_unsure(unsure)
-    languages = opened.encoder_.languages
-    code = checked_language(opened.encoder_, lang, lang_column)
-    fields = Fields(text, lang_column, languages=languages, on_error=on_error, whole=True)
-    columns = {"text": text, "lang_column": lang_column}
-    identity = {**labelling_identity(opened, code), **columns}
-    options = {
-        "classifier": _anywhere(str(classifier)), "lang": code, **columns, "unsure": unsure,
-        "on_error": on_error,
-    }  # fmt: skip
-    found = find_parquet(files)
-    pieces = _pieces("predict", found, fields, options)
-    keep = (*files_of(opened.encoder_), str(classifier), files, *local_paths(found))
+    opened = batches.open_classifier(classifier).with_unsure(options.unsure)
+    encoder = opened.encoder_
+    code = language_of_rows(encoder, options.lang, options.lang_column)
+    identity = {**labelling_identity(opened, code), **_columns(options)}
+    given = {"classifier": _anywhere(str(classifier)), "options": _told(options, code)}
+    found, fields = find_parquet(files), fields_of(options, encoder.languages, whole=True)
+    pieces = _pieces("predict", found, fields, given)
+    keep = (*files_of(encoder), str(classifier), files, *local_paths(found))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
 
@@ -155,8 +138,20 @@ def _one_model(files: list[ParquetFile]) -> ModelIdentity | None:
     return next(iter(models), None)
 
 
+def _columns(options: RowOptions) -> dict[str, str | None]:
+    return {"text": options.text, "lang_column": options.lang_column}
+
+
+def _told(options: RowOptions, lang: str | None) -> dict[str, Any]:
+    """Return options for a worker: there are as many workers as cores, so each has one thread."""
+    return asdict(replace(options, lang=lang, n_threads=1))
+
+
 def _pieces(
-    kind: str, files: list[ParquetFile], fields: Fields, options: dict[str, Any]
+    kind: Literal["embed", "predict"],
+    files: list[ParquetFile],
+    fields: Fields,
+    given: dict[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """Yield the pieces of all files, after checking that each has the columns asked for."""
     checked = set()
@@ -164,19 +159,16 @@ def _pieces(
         check_strings(file.schema, fields, file.path)
         names = tuple(file.schema.names)
         if names not in checked:  # a column that is added may be there
-            _ADDING[kind](file.schema.empty_table(), **options, place=(file.path, 0))
+            adding(kind, **given)(file.schema.empty_table(), place=(file.path, 0))
             checked.add(names)
         size = min(max(ROWS, -(-file.largest // 4)), 4 * ROWS)
         for start in range(0, file.rows, size):
             stop = min(start + size, file.rows)
             of = {"input": file.path, "size": file.size, "modified (ns)": file.modified}
             yield {
-                "kind": kind, "of": {**of, "rows": [start, stop]}, "options": options,
+                "kind": kind, "of": {**of, "rows": [start, stop]}, **given,
                 "address": file.address, "path": file.path, "start": start, "stop": stop,
             }  # fmt: skip
-
-
-_ADDING: dict[str, Callable[..., Any]] = {"embed": arrow.embed, "predict": arrow.predict}
 
 
 def _anywhere(path: str) -> str:

@@ -1,0 +1,147 @@
+"""What is made of a block of rows: a vector for each, or a label with a note."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pmeans.encoder.sentence_encoder import SentenceEncoder
+from pmeans.jobs.options import EmbedOptions
+from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
+from pmeans.tables.fields import Block
+from pmeans.transfer import Predictions, TransferClassifier, WordCount
+from pmeans.types import Array, Floats
+
+ADDED = ("label", "probability", "note")
+"""Columns of a prediction; ``predicted_`` stands before them if the input has one of these."""
+
+LANGUAGE = "language"
+"""One more of them, before the note, where languages are found."""
+
+
+def languages_of(
+    block: Block,
+    encoder: SentenceEncoder,
+    lang: str | None,
+    doubts: Doubts,
+    n_threads: int | None = None,
+) -> str | list[str] | FoundLanguages | None:
+    """Return the language of all rows of a block, or one for each; any for one without text."""
+    if block.langs is None:
+        found = encoder.found([text or "" for text in block.texts], lang, n_threads)
+        if isinstance(found, FoundLanguages):
+            doubts.add(found, without=block.texts.count(None))
+        return found
+    return [code or (*encoder.languages, "")[0] for code in block.langs]
+
+
+def embed_block(
+    encoder: SentenceEncoder,
+    block: Block,
+    lang: str | None,
+    options: EmbedOptions,
+    doubts: Doubts,
+    out: Floats | None = None,
+) -> Floats:
+    """Return the vectors of a block, (n, dim); a row without text is zero.
+
+    ``lang`` is as `language_of_rows` returns it.
+    """
+    return encoder.encode(
+        [text or "" for text in block.texts],
+        lang=languages_of(block, encoder, lang, doubts, options.n_threads),
+        normalize_embeddings=options.normalize,
+        n_threads=options.n_threads,
+        out=out,
+    )
+
+
+@dataclass(frozen=True)
+class BlockLabels:
+    """What is predicted for the rows of a block.
+
+    Attributes:
+        found: Labels and probabilities, also of rows that could not be read.
+        languages: Of each row; None where it is none of the encoder's.
+        notes: What a user should know of each row; mostly nothing.
+        skipped: Numbers of the rows that could not be read.
+    """
+
+    found: Predictions
+    languages: list[str | None]
+    notes: list[str]
+    skipped: list[int]
+
+
+def label_block(
+    classifier: TransferClassifier,
+    block: Block,
+    lang: str | None,
+    words: WordCount,
+    n_threads: int | None = None,
+) -> BlockLabels:
+    """Predict the rows of a block; ``lang`` is as `language_of_rows` returns it."""
+    texts = [text or "" for text in block.texts]
+    langs = languages_of(block, classifier.encoder_, lang, words.doubts, n_threads)
+    found = classifier.classify(texts, lang=langs, words=words, n_threads=n_threads)
+    notes = ["unsure" if label is None else "" for label in found.labels]
+    for i in np.flatnonzero(found.empty).tolist():
+        notes[i] = "no known word"
+    if isinstance(langs, FoundLanguages):
+        languages = [each.lang for each in langs.detections()]
+        for which, note in (
+            (langs.none, "no known language"),
+            (langs.doubtful, "which language?"),
+        ):
+            for i in np.flatnonzero(which).tolist():
+                notes[i] = "; ".join(filter(None, (notes[i], note)))
+    else:
+        only = langs or next(iter(classifier.encoder_.languages), None)
+        languages = [*only] if isinstance(only, list) else [only] * len(texts)
+    skipped = [i for i, text in enumerate(block.texts) if text is None]
+    for i in skipped:
+        notes[i] = "unreadable"
+    return BlockLabels(found, languages, notes, skipped)
+
+
+def count_empty(vectors: Array) -> int:
+    """Return how many of some rows, (n, dim), are zero."""
+    rest = vectors[vectors[:, 0] == 0]  # nearly none: the others have a number at once
+    return int(np.count_nonzero(~rest.any(axis=1)))
+
+
+def embedding_identity(
+    encoder: SentenceEncoder, lang: str | None, options: EmbedOptions
+) -> dict[str, Any]:
+    """Return what a vector depends on beside its text; ``lang`` as `language_of_rows` has it."""
+    return {
+        "model": encoder.fingerprint(),
+        **_found_by(encoder, lang),
+        "normalize": options.normalize,
+        "dtype": options.dtype,
+    }
+
+
+def labelling_identity(classifier: TransferClassifier, lang: str | None) -> dict[str, Any]:
+    """Return what a label depends on beside its text; ``lang`` as `language_of_rows` has it."""
+    fitted, digest = classifier.fitted, hashlib.sha256()
+    langs = sorted({*fitted.adapted, *fitted.calibrated})
+    digest.update(repr((fitted.classes, fitted.multi_label, langs)).encode())
+    arrays = [fitted.weights, fitted.bias, fitted.prior]
+    arrays += [a for lang in langs for a in classifier.weights_for(lang)]
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return {
+        "model": classifier.encoder_.fingerprint(),
+        "classifier": digest.hexdigest()[:12],
+        "unsure": classifier.unsure,
+        **_found_by(classifier.encoder_, lang),
+    }
+
+
+def _found_by(encoder: SentenceEncoder, lang: str | None) -> dict[str, Any]:
+    identifier = encoder.identifier if lang == AUTO else None
+    return {"lang": lang, **({"identifier": identifier.digest()} if identifier else {})}
