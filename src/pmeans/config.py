@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import tomllib
 import types
 import typing
@@ -71,8 +72,8 @@ def _convert(hint: Any, value: object, where: str) -> Any:
         kind, *beside = args
         value = _convert(kind, value, where)
         for each in beside:
-            if isinstance(each, Range) and value is not None and not each.allows(value):
-                raise ConfigError(f"{where} must be {each}, not {shown(value)}.")
+            if isinstance(each, Range) and value is not None and (bound := each.broken(value)):
+                raise ConfigError(f"{where} must be {bound}, not {shown(value)}.")
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
@@ -109,17 +110,43 @@ _NAMES = {str: "a string", float: "a number", int: "a whole number", bool: "true
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """Beside the type of a field: the least number that it may be, and the largest."""
+    """Beside the type of a field: between which numbers its value lies.
 
-    low: float
+    Attributes:
+        low: The least that it may be.
+        high: The largest.
+        above: What it must be larger than, in place of ``low``.
+        below: What it must be smaller than, in place of ``high``.
+    """
+
+    low: float | None = None
     high: float | None = None
+    above: float | None = None
+    below: float | None = None
 
-    def allows(self, number: Any) -> bool:
-        """Return whether a number is in the range; NaN is not."""
-        return bool(self.low <= number and (self.high is None or number <= self.high))
+    def broken(self, number: Any) -> str:
+        """Return the bound that a number breaks, as "at least 1"; nothing if it breaks none."""
+        if isinstance(number, float) and not math.isfinite(number):
+            return "a finite number"
+        if self.low is not None and number < self.low:
+            return f"at least {self.low}"
+        if self.above is not None and number <= self.above:
+            return f"above {self.above}"
+        if self.high is not None and number > self.high:
+            return f"at most {self.high:,}"
+        if self.below is not None and number >= self.below:
+            return f"below {self.below}"
+        return ""
 
-    def __str__(self) -> str:
-        return f"at least {self.low}" if self.high is None else f"from {self.low} to {self.high}"
+
+Count = typing.Annotated[int, Range(1, 2**31 - 1)]
+"""A number of things, of which there is one at least."""
+Seed = typing.Annotated[int, Range(0, 2**62 - 1)]
+"""Of everything random."""
+Share = typing.Annotated[float, Range(0, below=1)]
+"""Of a whole, and never all of it."""
+Rate = typing.Annotated[float, Range(above=0)]
+"""A number above 0."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,11 +165,18 @@ class Help:
 
 
 def check(options: Any) -> None:
-    """Refuse a dataclass with a field of another type than it says, or out of its `Range`."""
+    """Refuse a dataclass that Python made with a field of another type than it says, or too large.
+
+    Only fields with a `Range` or `Help` beside their type are looked at: `build` has checked all.
+    """
     hints = typing.get_type_hints(type(options), include_extras=True)
     for field in dataclasses.fields(options):
-        hint, value = hints[field.name], getattr(options, field.name)
+        hint = hints[field.name]
+        kinds = (hint, *typing.get_args(hint))  # or what it may be besides None
+        beside = [each for kind in kinds for each in getattr(kind, "__metadata__", ())]
+        if not any(isinstance(each, Range | Help) for each in beside):
+            continue
         try:
-            _convert(hint, value, field.name)
+            _convert(hint, getattr(options, field.name), field.name)
         except ConfigError as error:
             raise InputError(str(error)) from None

@@ -34,11 +34,11 @@ def test_a_value_in_its_range_is_taken_and_none_is_where_it_may_be():
         ({"words": 2, "limit": "many"}, "x: limit: expected a whole number, got 'many'."),
         (
             {"words": 2, "parts": [{"share": 1.5}]},
-            "x: parts[0]: share must be from 0 to 1, not 1.5.",
+            "x: parts[0]: share must be at most 1, not 1.5.",
         ),
         (
             {"words": 2, "parts": [{"share": float("nan")}]},
-            "x: parts[0]: share must be from 0 to 1, not nan.",
+            "x: parts[0]: share must be a finite number, not nan.",
         ),
         ({"words": 2, "limits": 3}, "x: unknown key 'limits'. Did you mean 'limit'? "
          "Known keys: words, limit, parts."),

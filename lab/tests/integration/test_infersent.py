@@ -255,7 +255,7 @@ def test_batches_have_every_sample_once_and_about_one_length():
         ("", ConfigError, "name files under pairs, nli, or both"),
         (PAIRS + "\nrate = 0", ConfigError, "rate must be above 0"),
         (PAIRS + "\nminutes = 0", ConfigError, "minutes must be above 0"),
-        (PAIRS + "\nseed = -1", InputError, "seed"),
+        (PAIRS + "\nseed = -1", ConfigError, "seed must be at least 0"),
         (NLI.replace('"de"', '"en"'), ConfigError, "two corpora under nli are 'en'"),
         (PAIRS.replace('"de"', '"fr"'), LanguageError, "no language 'fr'"),
         (NLI.replace('"de"', '"fr"'), LanguageError, "no language 'fr'"),

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from pmeans.building.card import Material, render
 from pmeans.building.graph import Graph, one_thread
 from pmeans.building.identifier_fit import LanguageTexts
 from pmeans.choices import Precision, RowPrecision
+from pmeans.config import Count, Range, check
 from pmeans.encoder.alignment_fit import Fit
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
@@ -64,13 +65,12 @@ class PackedPart(Part, FromFiles):
     """
 
     space: SpaceRef
-    words: int | None = None
+    words: Count | None = None
     precision: Precision | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.words is not None and self.words < 1:
-            raise ConfigError(f"part {self.space!r}: words must be at least 1, not {self.words}.")
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,11 @@ class StoredFit(Fit):
     """
 
     keep: int = 0
-    weight: float = 1.0
+    weight: Annotated[float, Range(above=0, high=HEAVIEST)] = 1.0
     precision: RowPrecision = "float32"
 
     def __post_init__(self) -> None:
-        if not 0 < self.weight <= HEAVIEST:
-            raise ConfigError(
-                f"align: weight must be above 0 and at most {HEAVIEST}, not {self.weight:g}."
-            )
+        check(self)
         if self.weight != 1 and self.method != "canonical":
             raise ConfigError(
                 f"align: weight = {self.weight:g} needs method = 'canonical', not {self.method!r}, "

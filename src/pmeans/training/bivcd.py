@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
+from pmeans.config import Count, check
 from pmeans.errors import InputError
 from pmeans.training import word2vec
 from pmeans.training.corpus import PairFile, TextFile, words
@@ -37,11 +38,10 @@ class LanguageText(TextFile):
     """
 
     lang: str
-    limit: int | None = None
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise InputError(f"{self.path}: limit must be at least 1, not {self.limit}.")
+        check(self)
 
     def pieces(self) -> Iterator[list[str]]:
         """Yield the text in pieces of at most 20 words, those of one line about equally long."""

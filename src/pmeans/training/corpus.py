@@ -20,6 +20,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from pmeans.config import Count, check
 from pmeans.errors import FormatError, InputError, check_seed, did_you_mean
 from pmeans.languages.tokenizers import tokenize
 from pmeans.tables import read_lines
@@ -57,13 +58,12 @@ class PairFile(FromFiles):
     first: str
     second: str
     sources: tuple[str, ...] = ()
-    limit: int | None = None
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
+        check(self)
         if self.first == self.second:
             raise InputError(f"{self.path}: both sides are {self.first!r}.")
-        if self.limit is not None and self.limit < 1:
-            raise InputError(f"{self.path}: limit must be at least 1, not {self.limit}.")
 
     def read(self, seed: int = 0) -> dict[Portion, list[Pair]]:
         """Read the pairs, those of each part in their order; the seed draws within a limit."""

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pmeans.choices import Case, Precision
-from pmeans.errors import ConfigError, InputError, check_seed
+from pmeans.config import Count, Seed, check
+from pmeans.errors import InputError
 from pmeans.spaces import edit, readers
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -66,13 +67,11 @@ class RandomVectors(Trainer):
 
     name: str
     space: SpaceRef
-    dim: int | None = None
-    seed: int = 0
+    dim: Count | None = None
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if self.dim is not None and self.dim < 1:
-            raise ConfigError(f"{self.name!r}: dim must be at least 1, not {self.dim}.")
-        check_seed(self.seed)
+        check(self)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> WordSpace:
         """Draw the vectors; the checkpoint is not used."""

@@ -27,10 +27,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from pmeans.errors import ConfigError, InputError, check_seed
+from pmeans.config import Count, Range, Seed, check
+from pmeans.errors import ConfigError, InputError
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, WordPairFile, gather, morphological
@@ -58,11 +60,11 @@ class Specialiser(Trainer):
 
     attract_margin: float = 0.6
     repel_margin: float = 0.0
-    regularisation: float = 1e-9
-    rate: float = 0.05
+    regularisation: Annotated[float, Range(0)] = 1e-9
+    rate: Annotated[float, Range(0)] = 0.05
     batch: int = 50
-    epochs: int = 5
-    seed: int = 0
+    epochs: Count = 5
+    seed: Seed = 0
     name: str
     space: SpaceRef
 
@@ -72,10 +74,7 @@ class Specialiser(Trainer):
                 f"batch = {self.batch}: a pair's negatives are words of the other pairs of its "
                 "batch; take at least 2."
             )
-        check_seed(self.seed)
-        for name, low in (("epochs", 1), ("rate", 0.0), ("regularisation", 0.0)):
-            if not low <= getattr(self, name) < np.inf:
-                raise ConfigError(f"{name} = {getattr(self, name)}; take at least {low}.")
+        check(self)
 
     @abstractmethod
     def _constraints(self, space: WordSpace) -> Constraints: ...

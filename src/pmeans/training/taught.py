@@ -28,11 +28,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
+from pmeans.config import Count, Range, Rate, Seed, Share, check
 from pmeans.encoder.postprocess import unit_rows
-from pmeans.errors import ConfigError, InputError, check_seed
+from pmeans.errors import ConfigError, InputError
 from pmeans.kernels import LONGEST_NGRAM
 from pmeans.kernels.index import LONGEST_PHRASE
 from pmeans.spaces.aliases import merge_spellings
@@ -59,9 +61,12 @@ from pmeans.training.start_vectors import (
 )
 from pmeans.training.students import Lessons, Schedule
 from pmeans.training.teacher import Teacher
-from pmeans.training.trainer import Trainer, check_numbers, within
+from pmeans.training.trainer import Trainer, within
 from pmeans.training.word2vec import check_language
 from pmeans.types import Array, Floats, Ints, Progress
+
+Weight = Annotated[float, Range(0, 100)]
+"""How much a part of the loss counts."""
 
 
 @dataclass(frozen=True)
@@ -102,39 +107,29 @@ class Taught(Trainer):
     dictionaries: tuple[DictionaryFile, ...] = ()
     texts: tuple[TextFile, ...] = ()
     pivot: str = "en"
-    words: int = 60_000
-    phrases: int = 0
-    buckets: int = 100_000
-    minn: int = 3
+    words: Count = 60_000
+    phrases: Annotated[int, Range(0)] = 0
+    buckets: Count = 100_000
+    minn: Count = 3
     maxn: int = 6
-    dim: int = 256
-    epochs: int = 12
-    batch: int = 4096
-    rate: float = 0.02
-    contrast: float = 0.1
-    across: float = 1.0
-    relations: float = 1.0
-    dropout: float = 0.1
-    own_dropout: float = 0.25
-    seed: int = 0
+    dim: Count = 256
+    epochs: Count = 12
+    batch: Annotated[int, Range(2)] = 4096
+    rate: Rate = 0.02
+    contrast: Weight = 0.1
+    across: Weight = 1.0
+    relations: Weight = 1.0
+    dropout: Share = 0.1
+    own_dropout: Share = 0.25
+    seed: Seed = 0
     licence: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
-        check_numbers(
-            self,
-            {"words": 1, "phrases": 0, "buckets": 1, "minn": 1, "dim": 1, "epochs": 1, "batch": 2},
-        )
+        check(self)
         if not self.minn <= self.maxn <= LONGEST_NGRAM:
             raise ConfigError(
                 f"n-grams cannot have minn = {self.minn} to maxn = {self.maxn} characters."
             )
-        for key in ("dropout", "own_dropout"):
-            if not 0 <= getattr(self, key) < 1:
-                raise ConfigError(f"{key} must lie between 0 and 1, not {getattr(self, key)}.")
-        for key in ("contrast", "across", "relations"):
-            if not 0 <= getattr(self, key) <= 100:
-                raise ConfigError(f"{key} must lie between 0 and 100, not {getattr(self, key)}.")
         for text in self.texts:
             if text.wrapped:
                 raise ConfigError(f"{text.path}: a taught text has a sentence per line.")

@@ -17,11 +17,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
+from pmeans.config import Range, check
 from pmeans.encoder.postprocess import unit_rows
-from pmeans.errors import ConfigError, InputError, StorageError
+from pmeans.errors import InputError, StorageError
 from pmeans.spaces.library import home
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.store import open_space
@@ -48,11 +50,10 @@ class Teacher(FromFiles):
 
     path: FilePath
     pooling: Pooling = "cls"
-    tokens: int = 128
+    tokens: Annotated[int, Range(3)] = 128
 
     def __post_init__(self) -> None:
-        if self.tokens < 3:
-            raise ConfigError(f"{self.path}: tokens must be at least 3, not {self.tokens}.")
+        check(self)
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 import numpy as np
 
-from pmeans.errors import ConfigError, StorageError, check_seed
+from pmeans.errors import StorageError
 from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
@@ -53,8 +53,9 @@ def _renamed(value: Any, hint: Any, change: Callable[[str, Role], str]) -> Any:
     if isinstance(value, tuple):
         return tuple(_renamed(each, get_args(hint)[0], change) for each in value)
     # The hint itself, or what a value may be besides None.
-    roles = [getattr(each, "__metadata__", ()) for each in (hint, *get_args(hint))]
-    role = next((found[0] for found in roles if found), None)
+    beside = [getattr(each, "__metadata__", ()) for each in (hint, *get_args(hint))]
+    roles = get_args(Role)
+    role = next((each for found in beside for each in found if each in roles), None)
     return change(value, role) if role and value is not None else value
 
 
@@ -74,23 +75,6 @@ def digest(*arrays: Array) -> str:
     for array in arrays:
         found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()
-
-
-def check_numbers(trainer: object, least: Mapping[str, int]) -> None:
-    """Refuse settings below their least value, and what can be no rate, seed or time.
-
-    A setting that is None is not looked at.
-    """
-    for name, lowest in least.items():
-        value = getattr(trainer, name)
-        if value is not None and not lowest <= value < 2**31:
-            which = f"at least {lowest}" if value < lowest else "less than 2^31"
-            raise ConfigError(f"{name} must be {which}, not {value}.")
-    check_seed(getattr(trainer, "seed", 0))
-    for name in ("rate", "minutes"):
-        value = getattr(trainer, name, None)
-        if value is not None and not 0 < value < math.inf:
-            raise ConfigError(f"{name} must be above 0, not {value}.")
 
 
 class TimeLimit:

@@ -21,12 +21,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from pmeans import kernels
-from pmeans.errors import InputError, check_seed
+from pmeans.config import Count, Range, Seed, check
+from pmeans.errors import InputError
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_binary import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
@@ -63,29 +64,21 @@ class Settings:
             share the vectors without locks (Hogwild).
     """
 
-    dim: int = 300
-    window: int = 10
-    negatives: int = 10
-    epochs: int = 5
+    dim: Count = 300
+    window: Count = 10
+    negatives: Count = 10
+    epochs: Count = 5
     min_count: int = 3
-    buckets: int = 0
+    buckets: Annotated[int, Range(0)] = 0
     minn: int = 3
     maxn: int = 6
-    subsample: float = 1e-3
-    rate: float = 0.025
-    seed: int = 1
-    threads: int = 1
+    subsample: Annotated[float, Range(above=0, high=1)] = 1e-3
+    rate: Annotated[float, Range(above=0, high=1)] = 0.025
+    seed: Seed = 1
+    threads: Count = 1
 
     def __post_init__(self) -> None:
-        for name in ("dim", "window", "negatives", "epochs", "threads"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        for name in ("subsample", "rate"):
-            if not 0 < getattr(self, name) <= 1:
-                raise InputError(f"{name} must lie between 0 and 1, not {getattr(self, name)}.")
-        check_seed(self.seed)
-        if self.buckets < 0:
-            raise InputError(f"buckets must be at least 0, not {self.buckets}.")
+        check(self)
         if not 1 <= self.minn <= self.maxn <= kernels.LONGEST_NGRAM:
             raise InputError(
                 f"n-grams cannot have minn = {self.minn} to maxn = {self.maxn} characters."
@@ -205,15 +198,13 @@ class FastText(SkipGram):
     _: KW_ONLY
     window: int = 5
     min_count: int = 5
-    buckets: int = 200_000
+    buckets: Count = 200_000
     subsample: float = 1e-4
 
     def _collect(self, collector: Collector, progress: Progress) -> tuple[str, str]:
         check_language(self.lang)
         if not self.texts:
             raise InputError("texts names no file; add a [[texts]] with a path.")
-        if not self.buckets:
-            raise InputError("buckets must be at least 1, not 0.")
         for file in self.texts:
             progress(0.0, f"reading {Path(file.path).name}")
             for sentence in file.sentences(self.lang, LONGEST, self.limit):

@@ -130,7 +130,7 @@ def test_a_threshold_is_that_of_the_call_and_stays_that_of_the_classifier(files)
     assert found["label"].to_pylist() == [None] * 3
     assert classifier.unsure is None
     assert arrow.predict(batch, classifier=classifier, lang="en")["label"].null_count == 0
-    with pytest.raises(pmeans.PmeansError, match=r"unsure must be from 0 to 1, not 2\.0"):
+    with pytest.raises(pmeans.PmeansError, match=r"unsure must be at most 1, not 2\.0"):
         arrow.predict(batch, classifier=classifier, lang="en", unsure=2.0)
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pmeans.errors import ConfigError, InputError
+from pmeans.errors import InputError
 from pmeans.spaces.store import save_space
 from pmeans.training.joined import RandomVectors
 
@@ -22,7 +22,7 @@ def test_words_stay_and_numbers_are_drawn_as_large_as_they_were(toy, tmp_path):
 
 
 def test_nonsense_is_refused():
-    with pytest.raises(ConfigError, match="dim must be at least 1"):
+    with pytest.raises(InputError, match="dim must be at least 1"):
         RandomVectors("random", "toy", dim=0)
-    with pytest.raises(InputError, match="seed must be a whole number from 0"):
+    with pytest.raises(InputError, match="seed must be at least 0, not -1"):
         RandomVectors("random", "toy", seed=-1)

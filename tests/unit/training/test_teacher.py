@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pmeans.errors import ConfigError, FormatError, InputError, StorageError
+from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import save_space
 from pmeans.training import sentence_models, teacher
@@ -148,7 +148,7 @@ def test_an_onnx_file_without_its_tokenizer_is_a_clear_error(tmp_path):
 
 
 def test_no_tokens_are_too_few():
-    with pytest.raises(ConfigError, match="tokens must be at least 3, not 2"):
+    with pytest.raises(InputError, match="tokens must be at least 3, not 2"):
         Teacher("t", tokens=2)
 
 

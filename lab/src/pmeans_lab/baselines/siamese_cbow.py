@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from pmeans.choices import Precision
+from pmeans.config import Count, Range, Rate, Seed, check
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.trainer import Trainer, check_numbers
+from pmeans.training.trainer import Trainer
 from pmeans.types import Array, Ints, Progress
 from pmeans_lab.baselines.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
 from pmeans_lab.baselines.sentence_ids import Sentences, running
@@ -51,16 +52,16 @@ class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
 
     name: str
     texts: tuple[LanguageText, ...]
-    dim: int = 300
-    words: int = 50_000
-    min_count: int = 5
-    negatives: int = 2
-    epochs: int = 10
-    batch: int = 1024
-    rate: float = 0.2
+    dim: Count = 300
+    words: Annotated[int, Range(2)] = 50_000
+    min_count: Count = 5
+    negatives: Count = 2
+    epochs: Count = 10
+    batch: Count = 1024
+    rate: Rate = 0.2
     precision: Precision = "float16"
-    minutes: float | None = None
-    seed: int = 0
+    minutes: Rate | None = None
+    seed: Seed = 0
     licence: str = field(default="", kw_only=True)
 
     method: ClassVar[str] = "Siamese-CBOW"
@@ -69,8 +70,7 @@ class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        least = ("dim", "min_count", "negatives", "epochs", "batch")
-        check_numbers(self, dict.fromkeys(least, 1) | {"words": 2})
+        check(self)
 
     @property
     def files(self) -> tuple[LanguageText, ...]:

@@ -293,7 +293,7 @@ def test_neighbours_end_with_the_text(tmp_path):
         (CvmAdd, {"margin": 0.0}, "margin must be above 0"),
         (CvmAdd, {"penalty": -1.0}, "penalty must be at least 0"),
         (TrainSent2Vec, {"bigrams": -1}, "bigrams must be at least 0"),
-        (TrainSent2Vec, {"subsample": 0.0}, "subsample must lie"),
+        (TrainSent2Vec, {"subsample": 0.0}, "subsample must be above 0"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(cls, settings, message):

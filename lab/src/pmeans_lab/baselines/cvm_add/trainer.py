@@ -17,21 +17,21 @@ The result is a word space. Its encoder is the sum over it, `pmeans_lab.baseline
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from pmeans.choices import Precision
-from pmeans.errors import ConfigError, InputError
+from pmeans.config import Count, Range, Rate, Seed, check
+from pmeans.errors import InputError
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
-from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer, check_numbers
+from pmeans.training.trainer import BaselineTrainer, SpaceRef, Trainer
 from pmeans.types import Array, Ints, Progress, Tokenizer
 from pmeans_lab.baselines.cvm_add.encoder import SumEncoder
 from pmeans_lab.baselines.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
@@ -63,18 +63,18 @@ class CvmAdd(SentenceTrainer[WordSpace], Trainer):
 
     name: str
     pairs: tuple[PairFile, ...]
-    dim: int = 1000
-    words: int = 20_000
-    min_count: int = 2
-    noise: int = 10
-    margin: float | None = None
-    penalty: float = 1.0
-    epochs: int = 20
-    batch: int = 512
-    rate: float = 3.0
+    dim: Count = 1000
+    words: Annotated[int, Range(2)] = 20_000
+    min_count: Count = 2
+    noise: Count = 10
+    margin: Rate | None = None
+    penalty: Annotated[float, Range(0)] = 1.0
+    epochs: Count = 20
+    batch: Annotated[int, Range(2)] = 512
+    rate: Rate = 3.0
     precision: Precision = "float16"
-    minutes: float | None = None
-    seed: int = 0
+    minutes: Rate | None = None
+    seed: Seed = 0
     licence: str = field(default="", kw_only=True)
 
     method: ClassVar[str] = "CVM-add"
@@ -83,10 +83,7 @@ class CvmAdd(SentenceTrainer[WordSpace], Trainer):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        least = dict.fromkeys(("dim", "min_count", "noise", "epochs"), 1)
-        check_numbers(self, least | {"words": 2, "batch": 2, "penalty": 0})
-        if self.margin is not None and not 0 < self.margin < math.inf:
-            raise ConfigError(f"margin must be above 0, not {self.margin}.")
+        check(self)
 
     @property
     def files(self) -> tuple[PairFile, ...]:

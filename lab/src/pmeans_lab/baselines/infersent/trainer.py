@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.choices import Precision
+from pmeans.config import Count, Rate, Seed, check
 from pmeans.errors import ConfigError, InputError, naming
 from pmeans.files import optional
 from pmeans.models.baselines.base import checksum, word_mean
@@ -50,7 +51,6 @@ from pmeans.training.trainer import (
     Checkpoint,
     SpaceRef,
     TimeLimit,
-    check_numbers,
     digest,
     within,
 )
@@ -104,19 +104,19 @@ class TrainInferSent(BaselineTrainer):
     space: SpaceRef
     pairs: tuple[PairFile, ...] = ()
     nli: tuple[NliFiles, ...] = ()
-    hidden: int = 2048
-    layer: int = 512
-    epochs: int = 20
-    batch: int = 64
-    rate: float = 0.1
+    hidden: Count = 2048
+    layer: Count = 512
+    epochs: Count = 20
+    batch: Count = 64
+    rate: Rate = 0.1
     precision: Precision | None = None
-    minutes: float | None = None
-    seed: int = 0
+    minutes: Rate | None = None
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if not self.pairs and not self.nli:
             raise ConfigError(f"infersent {self.name!r}: name files under pairs, nli, or both.")
-        check_numbers(self, dict.fromkeys(("hidden", "layer", "epochs", "batch"), 1))
+        check(self)
         langs = [file.lang for file in self.nli]
         for lang in langs:
             if langs.count(lang) > 1:

@@ -16,16 +16,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from pmeans.choices import Precision
-from pmeans.errors import ConfigError, InputError
+from pmeans.config import Count, Range, Rate, Seed, check
+from pmeans.errors import InputError
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
 from pmeans.training.bivcd import LanguageText
-from pmeans.training.trainer import BaselineTrainer, FilePath, check_numbers
+from pmeans.training.trainer import BaselineTrainer, FilePath
 from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer
 from pmeans_lab.baselines.row_descent import Descent, SentenceTrainer, Tensor, coded, cut, sums
 from pmeans_lab.baselines.sent2vec.encoder import Sent2Vec, kept
@@ -58,20 +59,20 @@ class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
 
     texts: tuple[LanguageText, ...]
     name: str
-    dim: int = 700
-    words: int = 40_000
-    bigrams: int = 40_000
-    min_count: int = 5
-    negatives: int = 10
-    dropout: int = 4
-    subsample: float = 1e-5
-    epochs: int = 20
-    batch: int = 512
-    rate: float = 1.0
+    dim: Count = 700
+    words: Annotated[int, Range(2)] = 40_000
+    bigrams: Annotated[int, Range(0)] = 40_000
+    min_count: Count = 5
+    negatives: Count = 10
+    dropout: Annotated[int, Range(0)] = 4
+    subsample: Annotated[float, Range(above=0, high=1)] = 1e-5
+    epochs: Count = 20
+    batch: Count = 512
+    rate: Rate = 1.0
     precision: Precision = "int8"
-    minutes: float | None = None
+    minutes: Rate | None = None
     tokenizer: Tokenizer = "words"
-    seed: int = 0
+    seed: Seed = 0
 
     method: ClassVar[str] = "Sent2Vec"
     fitted_by: ClassVar[tuple[str, ...]] = (
@@ -80,10 +81,7 @@ class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        least = dict.fromkeys(("dim", "min_count", "negatives", "epochs", "batch"), 1)
-        check_numbers(self, least | {"words": 2, "bigrams": 0, "dropout": 0})
-        if not 0 < self.subsample <= 1:
-            raise ConfigError(f"subsample must lie between 0 and 1, not {self.subsample}.")
+        check(self)
 
     @property
     def files(self) -> tuple[LanguageText, ...]:

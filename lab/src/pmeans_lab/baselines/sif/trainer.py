@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pmeans.config import Count, Rate, check
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.errors import ConfigError, naming
+from pmeans.errors import naming
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.training.corpus import text_lines
 from pmeans.training.frequencies import Counted, row_frequencies
-from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef, check_numbers
+from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef
 from pmeans.types import Floats, Progress, Tokenizer
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
 
@@ -38,10 +38,10 @@ class TrainUsif(BaselineTrainer):
     name: str
     frequencies: tuple[Counted, ...] = ()
     tokenizer: Tokenizer = "words"
-    limit: int | None = None
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
-        check_numbers(self, {"limit": 1})
+        check(self)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Sif:
         """Weigh the words and fit the rest; the checkpoint is not used."""
@@ -67,12 +67,7 @@ class TrainSif(TrainUsif):
         a: How common a word must be to weigh half as much as a rare one.
     """
 
-    a: float = field(default=1e-3, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.a < math.inf:
-            raise ConfigError(f"{self.name!r}: a must be above 0, not {self.a}.")
+    a: Rate = field(default=1e-3, kw_only=True)
 
     def _made(self, encoder: PowerMeanEncoder, frequencies: Floats) -> Sif:
         return Sif(self.name, encoder, frequencies, self.a)

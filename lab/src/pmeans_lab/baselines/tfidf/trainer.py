@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pmeans.config import Count, check
 from pmeans.errors import naming
 from pmeans.training.corpus import text_lines
-from pmeans.training.trainer import BaselineTrainer, FilePath, check_numbers
+from pmeans.training.trainer import BaselineTrainer, FilePath
 from pmeans.types import Progress, Tokenizer
 from pmeans_lab.baselines.tfidf.encoder import COLUMNS, Tfidf
 
@@ -30,10 +31,10 @@ class TrainTfidf(BaselineTrainer):
     name: str
     dim: int = COLUMNS
     tokenizer: Tokenizer = "words"
-    limit: int | None = None
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
-        check_numbers(self, {"limit": 1})
+        check(self)
 
     def train(self, *, progress: Progress, checkpoint: Path | None = None) -> Tfidf:
         """Count the words; the checkpoint is not used."""
