@@ -50,6 +50,9 @@ def fit(
             shown="the model in the package",
         ),
     ] = None,
+    by_name: Annotated[
+        bool, flag("--by-name", "Refer to the model by its name, and store no copy of it.")
+    ] = False,
     separator: Separator = None,
     balanced: Annotated[
         bool, flag("--balanced", "Give all classes the same weight, large or small.")
@@ -95,7 +98,7 @@ def fit(
     with progress("fitting") as step:
         classifier.fit(rows.texts, rows.labels, lang=rows.lang, progress=step)
     _adapt_to(classifier, adapt, None)
-    classifier.save(out)
+    classifier.save(out, model=(model or "default") if by_name else None)
     chosen = classifier.chosen
     classes = count(len(classifier.classes_), "class", "classes")
     say(f"{classes} learned from {count(chosen.rows, 'row')}, in {out}.")

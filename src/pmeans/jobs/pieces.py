@@ -18,7 +18,7 @@ from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.jobs.parts import Engine, Tally, here, run_parts
 from pmeans.jobs.rows import embedding_identity, labelling_identity
 from pmeans.jobs.workers import adding
-from pmeans.models import files_of
+from pmeans.models import anywhere, files_of
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard
 from pmeans.search.texts import SourceFile
@@ -58,7 +58,7 @@ def embed_parts(
     encoder = batches.open_encoder(model)
     code = language_of_rows(encoder, options.lang, options.lang_column)
     identity = {**embedding_identity(encoder, code, options), **_columns(options)}
-    given = {"model": _anywhere(model), "options": _told(options, code)}
+    given = {"model": anywhere(model), "options": _told(options, code)}
     made_by = asdict(ModelIdentity.of(encoder))
     found, fields = find_parquet(files), fields_of(options, encoder.languages)
     pieces = ({**piece, "made_by": made_by} for piece in _pieces("embed", found, fields, given))
@@ -85,7 +85,7 @@ def predict_parts(
     encoder = opened.encoder_
     code = language_of_rows(encoder, options.lang, options.lang_column)
     identity = {**labelling_identity(opened, code), **_columns(options)}
-    given = {"classifier": _anywhere(str(classifier)), "options": _told(options, code)}
+    given = {"classifier": anywhere(classifier), "options": _told(options, code)}
     found, fields = find_parquet(files), fields_of(options, encoder.languages, whole=True)
     pieces = _pieces("predict", found, fields, given)
     keep = (*files_of(encoder), str(classifier), files, *local_paths(found))
@@ -169,9 +169,3 @@ def _pieces(
                 "kind": kind, "of": {**of, "rows": [start, stop]}, **given,
                 "address": file.address, "path": file.path, "start": start, "stop": stop,
             }  # fmt: skip
-
-
-def _anywhere(path: str) -> str:
-    """Return a path that a process in another folder understands; a name stays as it is."""
-    known = path != "default" and Path(path).exists()
-    return str(Path(path).absolute()) if known else path

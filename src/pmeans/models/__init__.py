@@ -143,6 +143,12 @@ def load(path_or_name: str | Path | None = None) -> AnyEncoder:
     )
 
 
+def anywhere(path_or_name: str | Path) -> str:
+    """Return what `load` understands in any folder: a whole path; a name stays as it is."""
+    known = path_or_name != "default" and Path(path_or_name).exists()
+    return str(Path(path_or_name).absolute()) if known else str(path_or_name)
+
+
 def opened(encoder: SentenceEncoder | str | Path) -> SentenceEncoder:
     """Return an encoder that is given as such, or as `load` takes it."""
     if isinstance(encoder, SentenceEncoder):

@@ -327,10 +327,16 @@ class TransferClassifier(Estimator):
         self._warn(words)
         return evaluation(classes, gold, found.labels, found.empty, words)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the classifier with its encoder as one folder, whole or not at all."""
+    def save(self, folder: str | Path, *, model: str | Path | None = None) -> None:
+        """Write the classifier with its encoder as one folder, whole or not at all.
+
+        Args:
+            folder: An older classifier there is replaced.
+            model: What `pmeans.load` opened as its encoder: the folder refers to it by name and
+                fingerprint, and has no copy of it. Whoever opens the classifier needs that model.
+        """
         options = storage.Options(self.class_weight, self.unsure, self.seed)
-        storage.save(folder, self.encoder_, self.fitted, options)
+        storage.save(folder, self.encoder_, self.fitted, options, model)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -9,7 +9,8 @@
         adapted.safetensors      mean and deviation of adapted languages' rows
         encoder/                 the encoder, as `pmeans.save` writes it
 
-The folder needs nothing outside it, and is written whole or not at all.
+The folder needs nothing outside it, and is written whole or not at all. Where the classifier refers
+to a model, ``classifier.json`` has the model's name and fingerprint, and there is no ``encoder/``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any, Literal
 from pmeans import config, models
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.znorm import Statistics, ZNorm
-from pmeans.errors import ConfigError, FormatError, StorageError, shown
+from pmeans.errors import ConfigError, FormatError, InputError, StorageError, shown
 from pmeans.files import finish_replacing, replacing_folder
 from pmeans.mapped import MappedFields
 from pmeans.tensors import are_numbers, map_tensors, write_tensors
@@ -38,7 +39,7 @@ _NAMES, _ARRAYS, _ENCODER = "classifier.json", "classifier.safetensors", "encode
 _ADAPTED = "adapted.safetensors"
 _FILES = (_NAMES, _ARRAYS, _ADAPTED, *(f"{_ENCODER}/{name}" for name in models.FILES))
 _SLOPE, _OFFSET = "slope.", "offset."
-_VERSION = 1
+_VERSION, _REFERRING = 1, 2
 
 FEWEST_CALIBRATED = 50
 """Different texts that must have been held out for probabilities to be called calibrated."""
@@ -137,6 +138,25 @@ class Options:
 
 
 @dataclass(frozen=True)
+class _Model:
+    """What a classifier refers to in place of an encoder of its own."""
+
+    name: str
+    fingerprint: str
+
+    def load(self, folder: Path) -> PowerMeanEncoder:
+        """Open the model, if it is still the one that the classifier of a folder was fitted on."""
+        found = models.power_means(models.load(self.name), "a classifier")
+        if found.fingerprint() != self.fingerprint:
+            raise StorageError(
+                f"{str(folder)!r} was fitted on the model {shown(self.name, 300)} with fingerprint "
+                f"{shown(self.fingerprint)}, and the one that is there has {found.fingerprint()}: "
+                "install that version, or fit the classifier again."
+            )
+        return found
+
+
+@dataclass(frozen=True)
 class _Names:
     """What ``classifier.json`` holds."""
 
@@ -145,14 +165,34 @@ class _Names:
     multi_label: bool
     options: Options
     chosen: Chosen
+    model: _Model | None = None
 
 
-def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options: Options) -> None:
-    """Write a classifier; an older one there is replaced, unless the encoder is of its folder."""
-    names = _Names(_VERSION, fitted.classes, fitted.multi_label, options, fitted.chosen)
+def save(
+    folder: str | Path,
+    encoder: PowerMeanEncoder,
+    fitted: Fitted,
+    options: Options,
+    model: str | Path | None = None,
+) -> None:
+    """Write a classifier; an older one there is replaced, unless the encoder is of its folder.
+
+    With a model, it is referred to, and not copied.
+    """
+    referred = None
+    if model is not None:
+        referred = _Model(models.anywhere(model), encoder.fingerprint())
+        if models.load(model).fingerprint() != referred.fingerprint:
+            raise InputError(
+                f"the classifier was not fitted on the model {shown(model)}: save it without "
+                "model=, so that it has a copy of its own encoder."
+            )
+    version = _VERSION if referred is None else _REFERRING
+    names = _Names(version, fitted.classes, fitted.multi_label, options, fitted.chosen, referred)
     with replacing_folder(folder, "classifier", _FILES, models.files_of(encoder)) as temporary:
-        # The translations have said what they can say.
-        models.save(encoder.replace(translations=None), temporary / _ENCODER)
+        if referred is None:
+            # The translations have said what they can say.
+            models.save(encoder.replace(translations=None), temporary / _ENCODER)
         kept = ("weights", "bias", "prior", "centre", "spread")
         tensors = {name: getattr(fitted, name) for name in kept}
         for lang, found in fitted.calibrated.items():
@@ -160,7 +200,10 @@ def save(folder: str | Path, encoder: PowerMeanEncoder, fitted: Fitted, options:
         write_tensors(temporary / _ARRAYS, tensors, {"format": "pmeans-classifier"})
         ZNorm("per_language", fitted.adapted).save(temporary / _ADAPTED)
         # Python's JSON writes the powers -inf and inf as -Infinity and Infinity, and reads them.
-        text = json.dumps(dataclasses.asdict(names), ensure_ascii=False, indent=1)
+        listed = dataclasses.asdict(names)
+        if referred is None:  # as before there was a choice
+            del listed["model"]
+        text = json.dumps(listed, ensure_ascii=False, indent=1)
         (temporary / _NAMES).write_text(text + "\n", encoding="utf-8")
 
 
@@ -179,12 +222,17 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         names = config.build(_Names, found, str(path))
     except (ConfigError, ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged: {error}") from error
-    if names.version != _VERSION:
-        raise FormatError(f"{path}: version {names.version}; this pmeans reads {_VERSION}.")
+    if names.version not in (_VERSION, _REFERRING):
+        raise FormatError(
+            f"{path}: version {names.version}; this pmeans reads {_VERSION} and {_REFERRING}."
+        )
     kinds = set(map(type, names.classes))
     if len(set(names.classes)) < len(names.classes) or len(kinds) != 1:
         raise FormatError(f"{path}: damaged: its classes are {shown(list(names.classes), 60)}.")
-    encoder = models.power_means(models.load(folder / _ENCODER), "a classifier")
+    if names.model is None:
+        encoder = models.power_means(models.load(folder / _ENCODER), "a classifier")
+    else:
+        encoder = names.model.load(folder)
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim
     shapes = {"weights": (n, dim), "bias": (n,), "prior": (n,), "centre": (dim,), "spread": (dim,)}

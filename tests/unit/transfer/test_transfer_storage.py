@@ -33,6 +33,49 @@ def test_a_saved_classifier_comes_back_the_same(encoder, tmp_path):
     assert (again.unsure, again.class_weight, again.seed) == (0.6, "balanced", 3)
 
 
+@pytest.fixture
+def referring(encoder, tmp_path, monkeypatch):
+    """A classifier that refers to a model in another folder, named from where one is."""
+    pmeans.save(encoder, tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    classifier = TransferClassifier(pmeans.load("model")).fit(*opinions(60, "en"), lang="en")
+    classifier.save("referring", model="model")
+    return tmp_path / "referring"
+
+
+def test_a_classifier_may_refer_to_a_model(referring, monkeypatch):
+    assert not (referring / "encoder").exists()
+    monkeypatch.chdir("/")
+    texts = opinions(20, "de")[0]
+    again = TransferClassifier.load(referring)
+    model = pmeans.load(referring.parent / "model")
+    assert again.encoder_.fingerprint() == model.fingerprint()
+    again.save(referring.parent / "whole")
+    whole = TransferClassifier.load(referring.parent / "whole")
+    np.testing.assert_array_equal(
+        whole.decision_function(texts, lang="de"), again.decision_function(texts, lang="de")
+    )
+
+
+def test_a_model_that_has_changed_or_gone_is_no_longer_referred_to(referring, encoder):
+    model = referring.parent / "model"
+    pmeans.save(encoder.fit_znorm(opinions(9, "en")[0], lang="en"), model)
+    with pytest.raises(StorageError, match=r"fitted on the model '.*model' with fingerprint '"):
+        TransferClassifier.load(referring)
+    model.rename(model.with_name("elsewhere"))
+    with pytest.raises(StorageError, match=r"no encoder '"):
+        TransferClassifier.load(referring)
+
+
+def test_a_classifier_refers_to_no_model_that_it_was_not_fitted_on(referring, folder):
+    before = {path: path.read_bytes() for path in referring.iterdir()}
+    classifier = TransferClassifier.load(folder)
+    classifier._encoder = classifier.encoder_.fit_znorm(opinions(9, "en")[0], lang="en")
+    with pytest.raises(InputError, match="was not fitted on the model 'model'"):
+        classifier.save(referring, model="model")
+    assert {path: path.read_bytes() for path in referring.iterdir()} == before
+
+
 def test_its_encoder_can_be_opened_by_itself(folder):
     assert pmeans.load(folder / "encoder").languages == ("de", "en")
 
