@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pmeans import config, models
+from pmeans.encoder.identity import ModelIdentity
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.znorm import Statistics, ZNorm
 from pmeans.errors import ConfigError, FormatError, InputError, StorageError, shown
@@ -138,25 +139,6 @@ class Options:
 
 
 @dataclass(frozen=True)
-class _Model:
-    """What a classifier refers to in place of an encoder of its own."""
-
-    name: str
-    fingerprint: str
-
-    def load(self, folder: Path) -> PowerMeanEncoder:
-        """Open the model, if it is still the one that the classifier of a folder was fitted on."""
-        found = models.power_means(models.load(self.name), "a classifier")
-        if found.fingerprint() != self.fingerprint:
-            raise StorageError(
-                f"{str(folder)!r} was fitted on the model {shown(self.name, 300)} with fingerprint "
-                f"{shown(self.fingerprint)}, and the one that is there has {found.fingerprint()}: "
-                "install that version, or fit the classifier again."
-            )
-        return found
-
-
-@dataclass(frozen=True)
 class _Names:
     """What ``classifier.json`` holds."""
 
@@ -165,7 +147,7 @@ class _Names:
     multi_label: bool
     options: Options
     chosen: Chosen
-    model: _Model | None = None
+    model: ModelIdentity | None = None
 
 
 def save(
@@ -181,7 +163,7 @@ def save(
     """
     referred = None
     if model is not None:
-        referred = _Model(models.anywhere(model), encoder.fingerprint())
+        referred = ModelIdentity(models.anywhere(model), encoder.fingerprint())
         if models.load(model).fingerprint() != referred.fingerprint:
             raise InputError(
                 f"the classifier was not fitted on the model {shown(model)}: save it without "
@@ -232,7 +214,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     if names.model is None:
         encoder = models.power_means(models.load(folder / _ENCODER), "a classifier")
     else:
-        encoder = names.model.load(folder)
+        encoder = _referred(names.model, folder)
     arrays, _ = map_tensors(folder / _ARRAYS)
     n, dim = len(names.classes), encoder.dim
     shapes = {"weights": (n, dim), "bias": (n,), "prior": (n,), "centre": (dim,), "spread": (dim,)}
@@ -255,3 +237,15 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
         **{name: arrays[name] for name in shapes},
     )
     return encoder, fitted, names.options
+
+
+def _referred(model: ModelIdentity, folder: Path) -> PowerMeanEncoder:
+    """Open a model, if it is still the one that the classifier of a folder was fitted on."""
+    found = models.power_means(models.load(model.name), "a classifier")
+    if found.fingerprint() != model.fingerprint:
+        raise StorageError(
+            f"{str(folder)!r} was fitted on the model {shown(model.name, 300)} with fingerprint "
+            f"{shown(model.fingerprint)}, and the one that is there has {found.fingerprint()}: "
+            "install that version, or fit the classifier again."
+        )
+    return found
