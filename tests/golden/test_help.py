@@ -18,6 +18,7 @@ COMMANDS = [
     [],
     ["build"],
     ["classify"],
+    ["clean"],
     ["embed"],
     ["extend"],
     ["index"],

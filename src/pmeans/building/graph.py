@@ -21,7 +21,8 @@ from typing import TypeVar
 
 from pmeans.errors import ConfigError, StorageError, did_you_mean
 from pmeans.files import locked, replacing, sha256
-from pmeans.spaces.library import data_home, find_space, home, path_of
+from pmeans.spaces import cache
+from pmeans.spaces.library import data_home, find_space, path_of
 from pmeans.spaces.readers import name_of
 from pmeans.spaces.readers.npy_words import words_path
 from pmeans.spaces.store import save_space
@@ -65,7 +66,7 @@ class Graph:
 
     def __init__(self, data: str | Path | None = None, folder: Path | None = None) -> None:
         self.data = data_home(data)
-        self.folder = folder or home().with_name("made")
+        self.folder = folder or cache.folder("made")
         self._nodes: dict[str, Node] = {}
         self._underway: list[str] = []
         self._digests: dict[Path, str] = {}

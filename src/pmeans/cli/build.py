@@ -21,10 +21,35 @@ BUILD = examples(
     "pmeans build recipes/default.toml --out my-model",
     "pmeans build my-model --package pmeans-model-mine",
 )
+CLEAN = examples("pmeans clean --dry-run", "pmeans clean downloads teachers")
 EXTEND = examples(
     "pmeans extend --lang it --dictionary en-it.tsv --text it.txt --out my-model",
     "pmeans extend my-model --lang nl --pairs en-nl.tsv.gz --out my-other-model",
 )
+
+
+def clean(
+    kinds: Annotated[
+        list[str] | None, argument("[KIND]...", "What to remove.", "all of it")
+    ] = None,
+    *,
+    dry_run: Annotated[bool, flag("--dry-run", "Say what would be removed, and keep it.")] = False,
+) -> None:
+    """Remove what pmeans has kept to save work.
+
+    'made' are the spaces that 'train' and 'build' made, and the states of trainings that were
+    interrupted; 'teachers' the vectors of sentence encoders that spaces learn from; 'downloads' the
+    files that 'spaces fetch' downloaded. All of it is made or downloaded again when it is needed.
+    Installed spaces and models stay, and so does what another process is at work on.
+    """
+    from pmeans.spaces import cache
+
+    rows = []
+    for kind in [*map(cache.checked_kind, kinds or cache.KINDS)]:
+        found = cache.kept(kind)
+        n, n_bytes = (len(found), sum(found.values())) if dry_run else cache.remove(kind)
+        rows.append((kind, str(n), size(n_bytes), str(cache.folder(kind))))
+    table(("KIND", "FILES", "SIZE", "FOLDER"), rows)
 
 
 def train(

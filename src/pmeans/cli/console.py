@@ -13,8 +13,8 @@ import typer
 from pmeans.errors import count
 
 _ARGUMENTS = (
-    "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "case",
-    "classifier", "cors_origin", "data", "delimiter", "device", "dictionary", "dtype",
+    "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "by_name", "case",
+    "classifier", "cors_origin", "data", "delimiter", "device", "dictionary", "dry_run", "dtype",
     "encoding", "engine", "format", "header", "host", "html", "index", "input_format", "into",
     "json", "keep_alive", "label", "lang", "lang_column", "limit", "max_answer", "max_answers",
     "max_bodies", "max_body", "max_characters", "max_connections", "max_requests",

@@ -94,6 +94,7 @@ app.command(epilog=serve.EXAMPLES, context_settings={"auto_envvar_prefix": "PMEA
 app.command(epilog=build.TRAIN)(build.train)
 app.command(epilog=build.BUILD)(build.build)
 app.command(epilog=build.EXTEND)(build.extend)
+app.command(epilog=build.CLEAN)(build.clean)
 app.command(epilog=listing.EXAMPLES)(listing.models)
 app.command(epilog=transfer.CLASSIFY)(transfer.classify)
 app.add_typer(spaces.app, name="spaces")

@@ -19,10 +19,10 @@ from typing import Any
 
 from pmeans.errors import FormatError, StorageError
 from pmeans.files import locked, replacing, size
-from pmeans.spaces import catalogue
+from pmeans.spaces import cache, catalogue
 from pmeans.spaces.catalogue import Entry
 from pmeans.spaces.http import Progress, Transfer, UselessError
-from pmeans.spaces.library import home, path_of
+from pmeans.spaces.library import path_of
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.spaces.store import save_space
@@ -57,7 +57,9 @@ def fetch(
     installed = path_of(name, library)
     if installed.exists():
         return installed
-    file = download(entry, (library or home()) / "downloads", progress)
+    file = download(
+        entry, library / "downloads" if library else cache.folder("downloads"), progress
+    )
     lang = entry.languages[0] if len(entry.languages) == 1 else ANY_LANGUAGE
     options |= {"format": entry.format, "name": name, "lang": lang, "case": entry.case}
     try:

@@ -24,7 +24,7 @@ import numpy as np
 from pmeans.config import Range, check
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError, StorageError
-from pmeans.spaces.library import home
+from pmeans.spaces import cache
 from pmeans.spaces.readers import read_space
 from pmeans.spaces.store import open_space
 from pmeans.tensors import decoded, map_tensors, quantised, write_tensors
@@ -83,7 +83,7 @@ class Teacher(FromFiles):
 
     def _spoken(self, sentences: Sequence[str], identity: str, progress: Progress) -> Array:
         """Return the model's vectors, (n, dim): those that are kept, and the others from it."""
-        folder = home().with_name("teachers") / f"{self.name}-{identity}"
+        folder = cache.folder("teachers") / f"{self.name}-{identity}"
         keys, first, places = np.unique(_keys(sentences), return_index=True, return_inverse=True)
         parts: list[tuple[Array, Array]] = []
         for kept_keys, kept in _kept(folder, identity):
