@@ -344,7 +344,7 @@ def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str
 
 def _say_score(chosen: Chosen) -> None:
     """Say how good a classifier seems to be, and no more than can be known."""
-    from pmeans.transfer.storage import FEWEST_CALIBRATED
+    from pmeans.transfer.learned import FEWEST_CALIBRATED
 
     if chosen.score is None:
         say("how good it is cannot be told: no class has two different texts, to hold one out.")
@@ -355,7 +355,7 @@ def _say_score(chosen: Chosen) -> None:
         low, high = chosen.interval
         interval = f", between {low:.3f} and {high:.3f} with 95 % confidence"
     say(f"{chosen.measure} {chosen.score:.3f} on {held_out}{interval}.")
-    if chosen.held_out < FEWEST_CALIBRATED:
+    if not chosen.calibrates:
         say(
             f"probabilities are rough: {held_out} are too few to calibrate them by. "
             f"{FEWEST_CALIBRATED} would do."

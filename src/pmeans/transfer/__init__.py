@@ -9,6 +9,7 @@ from pmeans.transfer.adapting import FewTextsWarning
 from pmeans.transfer.classifier import TransferClassifier
 from pmeans.transfer.explain import Explanation
 from pmeans.transfer.labels import AlikeLabelsWarning, FewRowsWarning
+from pmeans.transfer.learned import Chosen
 from pmeans.transfer.scores import (
     ClassScore,
     Evaluation,
@@ -16,7 +17,6 @@ from pmeans.transfer.scores import (
     UnknownWordsWarning,
     WordCount,
 )
-from pmeans.transfer.storage import Chosen
 
 __all__ = [
     "AlikeLabelsWarning",

@@ -42,9 +42,9 @@ from pmeans.transfer.labels import (
     read_languages,
     read_texts,
 )
+from pmeans.transfer.learned import Chosen, Fitted, Options
 from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, Predictions, WordCount, evaluation
-from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.types import Array, Floats, Progress
 
 _BLOCK = 4096
@@ -131,9 +131,9 @@ class TransferClassifier(Estimator):
     def calibrated(self) -> tuple[str, ...]:
         """Languages, besides those of training, that probabilities are calibrated for.
 
-        None of them if fewer than `FEWEST_CALIBRATED` different texts were held out.
+        None of them if fewer than fifty different texts were held out.
         """
-        enough = self.chosen.held_out >= storage.FEWEST_CALIBRATED
+        enough = self.chosen.calibrates
         return tuple(self.fitted.calibrated) if enough else ()
 
     def weights_for(self, lang: str) -> tuple[Floats, Floats]:
@@ -335,7 +335,7 @@ class TransferClassifier(Estimator):
             model: What `pmeans.load` opened as its encoder: the folder refers to it by name and
                 fingerprint, and has no copy of it. Whoever opens the classifier needs that model.
         """
-        options = storage.Options(self.class_weight, self.unsure, self.seed)
+        options = Options(self.class_weight, self.unsure, self.seed)
         storage.save(folder, self.encoder_, self.fitted, options, model)
 
     @classmethod

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from pmeans.encoder.alignment import Alignment, LanguageMap
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.sentence_encoder import LONG_CHUNK, by_language
+from pmeans.transfer.learned import Fitted
 from pmeans.transfer.scores import WordCount
-from pmeans.transfer.storage import Fitted
 from pmeans.types import Floats
 
 _LARGEST = 1 << 24  # decisions of a block: with 10,000 classes, it has fewer rows

@@ -12,9 +12,9 @@ from pmeans.encoder.znorm import Moments
 from pmeans.errors import InputError, count
 from pmeans.transfer.cross_lingual_calibration import HeldOut, calibrations
 from pmeans.transfer.labels import Name, read_targets, text_groups, warn_of_few
+from pmeans.transfer.learned import Chosen, Fitted
 from pmeans.transfer.scores import WordCount
 from pmeans.transfer.selection import Examples, learn
-from pmeans.transfer.storage import Chosen, Fitted
 from pmeans.types import Progress
 
 _BLOCK = 4096

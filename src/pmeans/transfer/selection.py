@@ -26,8 +26,8 @@ import numpy as np
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.kernels.softmax import measured
 from pmeans.transfer import linear
+from pmeans.transfer.learned import Criterion, Scaling
 from pmeans.transfer.linear import Linear, Method, calibration, log_odds
-from pmeans.transfer.storage import Criterion, Scaling
 from pmeans.types import Array, Floats, Ints, Progress
 
 PENALTIES = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)

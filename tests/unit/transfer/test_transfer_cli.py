@@ -17,7 +17,7 @@ import pmeans
 from pmeans import TransferClassifier
 from pmeans.cli.main import app
 from pmeans.encoder.translations import Translations
-from pmeans.transfer import AlikeLabelsWarning, storage
+from pmeans.transfer import AlikeLabelsWarning
 from toy_identifier import make_identifier
 
 
@@ -98,7 +98,7 @@ def test_languages_that_translations_calibrate_are_said(run, files, encoder, mon
     pmeans.save(encoder.replace(translations=Translations("en", {"de": pairs})), "told")
     said = "probabilities are calibrated for de as well."
     assert said not in run("fit en.csv --lang en --model told --out made").stderr
-    monkeypatch.setattr(storage, "FEWEST_CALIBRATED", 17)
+    monkeypatch.setattr("pmeans.transfer.learned.FEWEST_CALIBRATED", 17)
     assert said in run("fit en.csv --lang en --model told --out made").stderr
     assert said not in run("fit en.csv --lang en --model enc --out made").stderr
 

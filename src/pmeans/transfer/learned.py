@@ -1,0 +1,115 @@
+"""What a classifier has learned, and how it was asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pmeans.encoder.znorm import Statistics
+from pmeans.mapped import MappedFields
+from pmeans.transfer.labels import Name
+from pmeans.transfer.linear import Calibration, Linear, Method, wilson
+from pmeans.types import Floats
+
+Scaling = Literal["none", "standard"]
+Criterion = Literal["accuracy", "macro-f1", "average-precision"]
+FEWEST_CALIBRATED = 50
+"""Different texts that must have been held out for probabilities to be called calibrated."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What cross-validation chose, and on what.
+
+    Attributes:
+        method: ``"logistic"``, or ``"ridge"`` for many classes.
+        penalty: Relative to the rows; `linear` says how.
+        powers: The powers that are kept, of every part that has them; None where an alignment
+            leads to canonical directions, of which the first ``columns`` are kept, or where each
+            dimension has a power of its own.
+        scaling: ``"none"`` if columns are taken as encoded, ``"standard"`` if each was divided by
+            its deviation over the training rows.
+        columns: How many columns are kept.
+        measure: What the score is.
+        score: Over the held-out rows; None where no class has two texts to hold one out. It is the
+            best of all that were tried, and so a little too high.
+        rows: How many rows the classifier was trained on.
+        empty: How many were left out, because they have no known word.
+        held_out: How many different texts the score is over.
+    """
+
+    method: Method
+    penalty: float
+    powers: tuple[float, ...] | None
+    scaling: Scaling
+    columns: int
+    measure: Criterion
+    score: float | None
+    rows: int
+    empty: int
+    held_out: int = 0
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether so many texts were held out that probabilities may be called calibrated."""
+        return self.held_out >= FEWEST_CALIBRATED
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Where the accuracy lies with 95 % confidence (Wilson's interval); None without one."""
+        if self.score is None or self.measure != "accuracy" or not self.held_out:
+            return None
+        centre, half = wilson(self.score, self.held_out)
+        return max(0.0, centre - half), min(1.0, centre + half)
+
+
+@dataclass(frozen=True)
+class Fitted(MappedFields):
+    """A linear classifier of an encoder's rows.
+
+    Attributes:
+        classes: The labels, sorted.
+        multi_label: Whether a row may have several labels, or none.
+        weights: (n_classes, dim) float32; scaling and calibration are folded in.
+        bias: (n_classes,) float32.
+        prior: Decisions on a row without a known word: the logarithm of each class's share of the
+            training rows, or the log odds of each label's, (n_classes,) float32.
+        centre: Mean of the training rows, (dim,) float32.
+        spread: Standard deviation of their columns, (dim,) float32.
+        adapted: Mean and deviation of the rows of languages that were adapted.
+        calibrated: What decisions in other languages than those of training are changed by.
+        chosen: What cross-validation chose.
+        folded: What decides in each language, as `deciding` makes it; neither pickled nor stored.
+    """
+
+    classes: tuple[Name, ...]
+    multi_label: bool
+    weights: Floats
+    bias: Floats
+    prior: Floats
+    centre: Floats
+    spread: Floats
+    adapted: Mapping[str, Statistics]
+    calibrated: Mapping[str, Calibration]
+    chosen: Chosen
+    folded: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def linear_for(self, lang: str) -> Linear:
+        """Return the classifier for rows of a language as its encoder gives them."""
+        linear = Linear(self.weights, self.bias)
+        if lang in self.adapted:
+            found = self.adapted[lang]
+            factor = self.spread * found.factor
+            shift = self.centre - found.mean * factor
+            linear = Linear(self.weights * factor, self.bias + self.weights @ shift)
+        return self.calibrated[lang].apply(linear) if lang in self.calibrated else linear
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a classifier was asked to learn and predict."""
+
+    class_weight: Literal["balanced"] | None
+    unsure: float | None
+    seed: int
