@@ -157,11 +157,13 @@ class Help:
         text: A sentence.
         metavar: What stands for the value; None if its choices or nothing does.
         shown: What the default is called, if its value does not say it.
+        name: What the option is called, as Python writes it; as the field if None.
     """
 
     text: str
     metavar: str | None = None
     shown: str | bool = True
+    name: str | None = None
 
 
 def check(options: Any) -> None:

@@ -51,11 +51,11 @@ def taking(which: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """
 
     def over(command: Callable[..., None]) -> Callable[..., None]:
-        names = [field.name for field in dataclasses.fields(which)]
+        taken = dict(_fields(which))
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            how = which(**{name: given.pop(name) for name in names})
+            how = which(**{name: given.pop(asked.name) for name, asked in taken.items()})
             command(**given, how=how)
 
         hints = typing.get_type_hints(command, include_extras=True)
@@ -63,7 +63,7 @@ def taking(which: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
         before = inspect.signature(command).parameters
         own = [p.replace(annotation=hints[p.name]) for p in before.values() if p.name in hints]
         place = [*before].index("how")
-        parameters = [*own[:place], *_fields(which), *own[place:]]
+        parameters = [*own[:place], *taken.values(), *own[place:]]
         vars(run).pop("__wrapped__")
         vars(run)["__signature__"] = inspect.Signature(parameters)
         run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -72,17 +72,18 @@ def taking(which: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return over
 
 
-def _fields(which: type) -> Iterator[inspect.Parameter]:
-    """Yield what a command line calls the fields of a dataclass."""
+def _fields(which: type) -> Iterator[tuple[str, inspect.Parameter]]:
+    """Yield the fields of a dataclass, and what a command line calls each."""
     hints = typing.get_type_hints(which, include_extras=True)
     for field in dataclasses.fields(which):
         kind, *beside = typing.get_args(hints[field.name])
         (told,) = (each for each in beside if isinstance(each, Help))
-        names = (f"--{field.name.replace('_', '-')}",) if kind is bool else ()
+        name = told.name or field.name
+        names = (f"--{name.replace('_', '-')}",) if kind is bool else ()
         bounds = [{"min": b.low, "max": b.high} for b in beside if isinstance(b, Range)]
         declared = option(told.metavar, told.text, *names, shown=told.shown, **dict(*bounds))
-        yield inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
+        yield field.name, inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
             annotation=Annotated[kind, declared],
         )  # fmt: skip
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pmeans import choices
 from pmeans.cli.console import say, warn
-from pmeans.cli.options import argument, examples, flag, option
+from pmeans.cli.options import argument, examples, flag, option, taking
+from pmeans.serve.limits import Limits
 
 EXAMPLES = examples(
     "pmeans serve",
@@ -18,6 +19,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _NAMES = ("127.0.0.1", "[::1]", "localhost")  # the same in a request
 
 
+@taking(Limits)
 def serve(
     model: Annotated[
         str | None,
@@ -59,28 +61,7 @@ def serve(
         choices.AccessLog,
         option(None, "Write a line per request to standard output."),
     ] = "off",
-    max_body: Annotated[int, option("N", "Bytes of a request.", min=1)] = 4_000_000,
-    max_texts: Annotated[int, option("N", "Texts of a request.", min=1)] = 2048,
-    max_characters: Annotated[
-        int, option("N", "Characters of all texts of a request.", min=1)
-    ] = 1_000_000,
-    max_answer: Annotated[int, option("N", "Bytes of an answer.", min=1)] = 32_000_000,
-    max_requests: Annotated[
-        int, option("N", "Requests that a process takes at a time.", min=1)
-    ] = 128,
-    max_bodies: Annotated[
-        int, option("N", "Bytes of requests that a process has at a time.", min=1)
-    ] = 64_000_000,
-    max_answers: Annotated[
-        int, option("N", "Bytes of answers that clients have not taken from a process.", min=1)
-    ] = 128_000_000,
-    max_connections: Annotated[int, option("N", "Connections to a process.", min=1)] = 1000,
-    max_seconds: Annotated[
-        float, option("S", "For a request to arrive, and its answer to be taken.", min=0.1)
-    ] = 30.0,
-    keep_alive: Annotated[
-        float, option("S", "That a connection waits for its next request.", min=0.1)
-    ] = 90.0,
+    how: Limits,
 ) -> None:
     """Answer requests over HTTP: embeddings, similarity, labels, search.
 
@@ -94,7 +75,7 @@ def serve(
 
     for module in ("starlette", "uvicorn", "httptools", "orjson", "threadpoolctl"):
         optional(module, "serve", "serving")
-    from pmeans.serve import Limits, Settings
+    from pmeans.serve import Settings
     from pmeans.serve.processes import serve as serve_until_stopped
 
     if token_file is None and host not in _LOOPBACK:
@@ -107,18 +88,7 @@ def serve(
         text,
         approximate=approximate,
         token_file=token_file,
-        limits=Limits(
-            body=max_body,
-            texts=max_texts,
-            characters=max_characters,
-            answer=max_answer,
-            requests=max_requests,
-            bodies=max_bodies,
-            answers=max_answers,
-            connections=max_connections,
-            seconds=max_seconds,
-            idle=keep_alive,
-        ),
+        limits=how,
         hosts=_NAMES if token_file is None and host in _LOOPBACK else (),
         access_log=access_log,
         cors_origins=tuple(cors_origin or ()),

@@ -10,7 +10,19 @@ for those who operate it, with `metrics`, the `access_log`, and `cors` for pages
 ever; `processes` runs one or several, and `notify` tells systemd.
 """
 
+import typing
+
 from pmeans.serve.limits import Limits
-from pmeans.serve.service import Settings
+
+if typing.TYPE_CHECKING:
+    from pmeans.serve.service import Settings
 
 __all__ = ["Limits", "Settings"]
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name != "Settings":
+        raise AttributeError(f"module 'pmeans.serve' has no attribute {name!r}")
+    from pmeans.serve.service import Settings
+
+    return Settings

@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("starlette", reason="pip install 'pmeans[serve]'")
 
 from pmeans.encoder.power_means import PowerMeanEncoder
+from pmeans.errors import InputError
 from pmeans.serve import Limits
 from pmeans.serve.bodies import SLICE, write_json
-from pmeans.serve.limits import RefusedError
+from pmeans.serve.refusals import RefusedError
 from pmeans.serve.traffic import SMALL, Traffic
 
 EN = {"lang": "en"}
@@ -213,3 +214,8 @@ def test_a_connection_too_many_is_told_so_in_json(start):
     assert refused.json()["error"]["type"] == "server_error"
     assert refused.headers["Retry-After"] == "1"
     assert client.get("/health").status_code == 200
+
+
+def test_a_limit_that_lets_nothing_through_is_refused():
+    with pytest.raises(InputError, match="texts must be at least 1, not 0"):
+        Limits(texts=0)
