@@ -14,6 +14,7 @@ import typer
 
 from pmeans import choices
 from pmeans.config import Help, Range
+from pmeans.jobs.options import PredictOptions, RowOptions
 
 
 def argument(metavar: str, text: str, shown: str | bool = True, **more: Any) -> Any:
@@ -74,39 +75,37 @@ def taking(which: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 def _fields(which: type) -> Iterator[tuple[str, inspect.Parameter]]:
     """Yield the fields of a dataclass, and what a command line calls each."""
-    hints = typing.get_type_hints(which, include_extras=True)
     for field in dataclasses.fields(which):
-        kind, *beside = typing.get_args(hints[field.name])
-        (told,) = (each for each in beside if isinstance(each, Help))
-        name = told.name or field.name
-        names = (f"--{name.replace('_', '-')}",) if kind is bool else ()
-        bounds = [{"min": b.low, "max": b.high} for b in beside if isinstance(b, Range)]
-        declared = option(told.metavar, told.text, *names, shown=told.shown, **dict(*bounds))
+        kind, help_, _ = _asked(which, field.name)
         yield field.name, inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
-            annotation=Annotated[kind, declared],
+            help_.name or field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default,
+            annotation=Annotated[kind, option_of(which, field.name)],
         )  # fmt: skip
+
+
+def option_of(which: type, field: str) -> Any:
+    """Declare the option that a field of a dataclass is, for a command that has not all of them."""
+    kind, help_, bounds = _asked(which, field)
+    names = (f"--{(help_.name or field).replace('_', '-')}",) if kind is bool else ()
+    return option(help_.metavar, help_.text, *names, shown=help_.shown, **bounds)
+
+
+def _asked(which: type, field: str) -> tuple[Any, Help, dict[str, Any]]:
+    """Return the type of a field, and what stands beside it."""
+    kind, *beside = typing.get_args(typing.get_type_hints(which, include_extras=True)[field])
+    (help_,) = (each for each in beside if isinstance(each, Help))
+    bounds = [{"min": each.low, "max": each.high} for each in beside if isinstance(each, Range)]
+    return kind, help_, dict(*bounds)
 
 
 Classifier = Annotated[
     Path, argument("DIR", "Folder of a classifier, made by 'pmeans transfer fit'.")
 ]
-Text = Annotated[str, option("NAME", "Name of the column with the texts.")]
-Lang = Annotated[
-    str | None,
-    option(
-        "LANGUAGE",
-        "Language of the texts: a code or a name, such as 'de' or 'German'.",
-        shown="detected for each text",
-    ),
-]
-LangColumn = Annotated[
-    str | None, option("NAME", "Name of the column with the language of each text.")
-]
-Unsure = Annotated[
-    float | None, option("P", "Give no label where its probability is below P.", min=0, max=1)
-]
-OnError = Annotated[choices.OnError, option(None, "At a row that cannot be read, stop or skip it.")]
+Text = Annotated[str, option_of(RowOptions, "text")]
+Lang = Annotated[str | None, option_of(RowOptions, "lang")]
+LangColumn = Annotated[str | None, option_of(RowOptions, "lang_column")]
+Unsure = Annotated[float | None, option_of(PredictOptions, "unsure")]
+OnError = Annotated[choices.OnError, option_of(RowOptions, "on_error")]
 InputFormat = Annotated[
     choices.InputFormat | None,
     option(None, "Format of the input, if its name does not show it."),
