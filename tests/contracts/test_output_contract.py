@@ -29,7 +29,7 @@ from pmeans.cli.main import app
 # What an argument is called in the help, if it is no file.
 NO_FILE = {
     "A", "ADDRESS", "B", "CHAR", "CODE", "LANGUAGE", "N", "NAME", "ORIGIN", "P", "QUERY", "S",
-    "SENTENCE", "TEXT", "VERSION", "WORD",
+    "SENTENCE", "TEXT", "VERSION", "WORD", "[KIND]...",
 }  # fmt: skip
 ROLES = {
     "embed": "model < input_ < out >",
