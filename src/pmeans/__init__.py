@@ -18,7 +18,7 @@ if typing.TYPE_CHECKING:
     from pmeans.spaces.readers import read_space
     from pmeans.spaces.space import WordSpace
     from pmeans.spaces.store import open_space, save_space
-    from pmeans.transfer import TransferClassifier
+    from pmeans.transfer import TransferClassifier, label
 
 __all__ = [
     "MapTransformer",
@@ -31,6 +31,7 @@ __all__ = [
     "WordSpace",
     "ZNormTransformer",
     "__version__",
+    "label",
     "load",
     "open_space",
     "read_space",
@@ -47,6 +48,7 @@ _HOMES = {
     "TransferClassifier": "pmeans.transfer",
     "WordSpace": "pmeans.spaces.space",
     "ZNormTransformer": "pmeans.estimators",
+    "label": "pmeans.transfer",
     "load": "pmeans.models",
     "open_space": "pmeans.spaces.store",
     "read_space": "pmeans.spaces.readers",

@@ -35,6 +35,7 @@ ROLES = {
     "embed": "model < input_ < out >",
     "search": "index < queries < model < texts <",
     "index": "files < out >",
+    "label": "file < labels < model < out > save >",
     "serve": "model < classifier < index < texts < token_file <",
     "train": "files < data < out >",
     "build": "source < data < out > package >",
@@ -97,6 +98,15 @@ CASES = {
     ),
     ("index", "out"): Case(
         "index vectors --out {}", {"files": ["vectors", "vectors/a.parquet"]},
+    ),
+    ("label", "out"): Case(
+        "label in.csv --labels labels.tsv --labels-lang en --model m --lang en --format csv "
+        "--out {}",
+        {"file": ["in.csv"], "labels": ["labels.tsv"], "model": ["m", "m/recipe.toml"]},
+    ),
+    ("label", "save"): Case(
+        "label in.csv --labels labels.tsv --labels-lang en --model m --lang en --save {}",
+        {"file": ["in.csv"], "labels": ["labels.tsv"], "model": ["m", "m/recipe.toml"]},
     ),
     ("train", "out"): Case(
         "train x.toml --data data --out {}",
@@ -202,6 +212,7 @@ def make_world(folder):
         'texts = [{ path = "{data}/pairs.tsv", first = "en", second = "de" }]\n',
         "card.md": "# A toy\n",
         "data/pairs.tsv": pairs,
+        "labels.tsv": "label\ttext\nh\thouse\nd\tdog\nd\tthe dog\n",
         "dict.tsv": "house\tmaison\ndog\tchien\n",
         "fr.tsv": "a house\tla maison\nthe dog\tle chien\nhouse\tmaison\n" * 2,
         "fr.txt": "la maison\nle chien\nchien\n",

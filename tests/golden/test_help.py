@@ -22,6 +22,7 @@ COMMANDS = [
     ["embed"],
     ["extend"],
     ["index"],
+    ["label"],
     ["models"],
     ["search"],
     ["serve"],

@@ -16,11 +16,12 @@ _ARGUMENTS = (
     "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "by_name", "case",
     "classifier", "cors_origin", "data", "delimiter", "device", "dictionary", "dry_run", "dtype",
     "encoding", "engine", "format", "header", "host", "html", "index", "input_format", "into",
-    "json", "keep_alive", "label", "lang", "lang_column", "limit", "max_answer", "max_answers",
+    "json", "keep_alive", "label", "labels", "labels_lang", "lang", "lang_column", "limit",
+    "max_answer", "max_answers",
     "max_bodies", "max_body", "max_characters", "max_connections", "max_requests",
     "max_seconds", "max_texts", "model", "n_threads", "name", "normalize", "on_error",
     "only_encoder", "only_task", "out", "output", "package", "pairs", "phrases", "picture",
-    "pivot", "port", "prune", "queries", "restart", "results", "seed", "separator", "set",
+    "pivot", "port", "prune", "queries", "restart", "results", "save", "seed", "separator", "set",
     "shards", "suffix", "text", "texts", "threads", "token_file", "unsure", "verify", "version",
     "word", "workers",
 )  # fmt: skip
@@ -37,6 +38,14 @@ class Step(Protocol):
 def say(message: str) -> None:
     """Tell people something, on standard error."""
     print(message, file=sys.stderr)
+
+
+def say_lost(empty: int, skipped: int) -> None:
+    """Say how many rows have no known word, and how many could not be read."""
+    if empty:
+        say(f"{count(empty, 'row')} without a known word.")
+    if skipped:
+        warn(f"could not read {count(skipped, 'row')}.")
 
 
 def warn(warning: Exception | str) -> None:

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from pmeans import plugins
 from pmeans._version import __version__
-from pmeans.cli import build, embed, listing, search, serve, spaces, transfer
+from pmeans.cli import build, embed, label, listing, search, serve, spaces, transfer
 from pmeans.cli.console import say, typed, warn
 from pmeans.errors import PmeansError
 
@@ -86,6 +86,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(epilog=embed.EXAMPLES)(embed.embed)
+app.command(epilog=label.EXAMPLES)(label.label)
 app.command(epilog=search.EXAMPLES)(search.search)
 app.command(epilog=search.INDEXING)(search.index)
 app.command(epilog=serve.EXAMPLES, context_settings={"auto_envvar_prefix": "PMEANS_SERVE"})(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pmeans import choices
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, progress, say, table, warn
+from pmeans.cli.console import job, progress, say, say_lost, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
 from pmeans.jobs.options import PredictOptions
@@ -109,7 +109,7 @@ def fit(
     _say_score(chosen)
     if classifier.calibrated:
         say(f"probabilities are calibrated for {', '.join(classifier.calibrated)} as well.")
-    _say_doubts(rows.skipped, chosen.empty)
+    say_lost(chosen.empty, rows.skipped)
 
 
 @app.command(
@@ -170,7 +170,7 @@ def predict(
             restart=restart,
         )  # fmt: skip
         say(f"{count(done.unsure, 'row')} unsure.")
-        _say_doubts(done.skipped, done.empty)
+        say_lost(done.empty, done.skipped)
         if done.doubts.any:
             warn(str(done.doubts))
         return
@@ -189,7 +189,7 @@ def predict(
         )  # fmt: skip
     where = "" if out == "-" else f" in {out}"
     say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
-    _say_doubts(state.skipped, state.empty)
+    say_lost(state.empty, state.skipped)
     for warning in words.warnings(encoder):
         warn(warning)
 
@@ -229,7 +229,7 @@ def evaluate(
         print(json.dumps(found.as_dict(), ensure_ascii=False))
     else:
         _show(found)
-    _say_doubts(rows.skipped, round(found.empty * found.rows))
+    say_lost(round(found.empty * found.rows), rows.skipped)
     if found.unseen:
         shown = ", ".join(f"{name!r} ({n:,})" for name, n in list(found.unseen.items())[:8])
         warn(f"labels that training did not have, counted as wrong: {shown}.")
@@ -360,13 +360,6 @@ def _say_score(chosen: Chosen) -> None:
             f"probabilities are rough: {held_out} are too few to calibrate them by. "
             f"{FEWEST_CALIBRATED} would do."
         )
-
-
-def _say_doubts(skipped: int, empty: int) -> None:
-    if empty:
-        say(f"{count(empty, 'row')} without a known word.")
-    if skipped:
-        warn(f"could not read {count(skipped, 'row')}.")
 
 
 def _show(found: Evaluation) -> None:

@@ -1,12 +1,14 @@
 """Train a classifier in one language, apply it in others.
 
 `classifier` is the whole: it encodes and learns (`fitting`, `selection`, `linear`), predicts
-(`deciding`), says which words decided (`explain`) and is stored (`storage`). `estimator` makes it
+(`deciding`), says which words decided (`explain`) and is stored (`storage`). Without training rows,
+labels are described (`describing`). `estimator` makes it
 one of scikit-learn's, and `scores` is what an evaluation finds.
 """
 
 from pmeans.transfer.adapting import FewTextsWarning
 from pmeans.transfer.classifier import TransferClassifier
+from pmeans.transfer.describing import label
 from pmeans.transfer.explain import Explanation
 from pmeans.transfer.labels import AlikeLabelsWarning, FewRowsWarning
 from pmeans.transfer.learned import Chosen
@@ -30,4 +32,5 @@ __all__ = [
     "TransferClassifier",
     "UnknownWordsWarning",
     "WordCount",
+    "label",
 ]

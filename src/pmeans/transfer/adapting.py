@@ -9,15 +9,21 @@ the experiment that the weight is from.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.znorm import Moments, Statistics
+from pmeans.errors import InputError, count
+from pmeans.transfer.learned import Fitted
 from pmeans.types import Floats
 
 WEIGHT = 100
 """So many texts that the training rows count for."""
 
+_BLOCK = 4096
 FEW = 100
 """Texts below which adapting is warned of."""
 
@@ -33,8 +39,23 @@ def warn_of_few(n: int, lang: str) -> None:
             f"{lang!r} is adapted to {n:,} text{'' if n == 1 else 's'} with a known word, which "
             f"changes little. Give {FEW:,} or more of the kind to be classified.",
             FewTextsWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
+
+
+def adapted(encoder: PowerMeanEncoder, fitted: Fitted, texts: Sequence[str], lang: str) -> Fitted:
+    """Return a classifier that is adapted to the rows of texts of a language."""
+    moments = Moments(encoder.dim)
+    for start in range(0, len(texts), _BLOCK):
+        rows, coverage = encoder.encode_covered(texts[start : start + _BLOCK], lang=lang)
+        moments.add(rows[~coverage.zero_rows])
+    if not moments.count:
+        raise InputError(
+            f"no known word in {count(len(texts), 'text')} to adapt to: is the language right?"
+        )
+    warn_of_few(moments.count, lang)
+    statistics = shrunken(moments, fitted.centre, fitted.spread)
+    return replace(fitted, adapted={**fitted.adapted, lang: statistics})
 
 
 def shrunken(

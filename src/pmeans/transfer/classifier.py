@@ -7,8 +7,8 @@ prediction needs no mapped rows: the map of a language is folded into the weight
 
 `adapt` takes unlabelled text of a language, and gives its rows the mean and deviation that the
 training rows have: a z-norm of the kind of text at hand, on either side (`adapting`). It is done to
-the rows as they are encoded, after any alignment. Before it, columns of two languages need not
-correspond, and rows of deviation 1 are no longer so after it. ``docs/transfer.md`` has numbers.
+the rows as they are encoded, after any alignment: before it, columns of two languages need not
+correspond. ``docs/transfer.md`` has numbers.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import numpy.typing as npt
 
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.sentence_encoder import by_language
-from pmeans.encoder.znorm import Moments
-from pmeans.errors import InputError, check_seed, count, shown
+from pmeans.errors import InputError, check_seed, shown
 from pmeans.models import opened, power_means
 from pmeans.transfer import storage
-from pmeans.transfer.adapting import shrunken, warn_of_few
+from pmeans.transfer.adapting import adapted
 from pmeans.transfer.deciding import decisions
+from pmeans.transfer.describing import Described, describe
 from pmeans.transfer.estimator import Estimator, not_fitted
 from pmeans.transfer.explain import Explanation, explain, position
 from pmeans.transfer.fitting import fit_classifier
@@ -46,8 +46,6 @@ from pmeans.transfer.learned import Chosen, Fitted, Options
 from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, Predictions, WordCount, evaluation
 from pmeans.types import Array, Floats, Progress
-
-_BLOCK = 4096
 
 
 class TransferClassifier(Estimator):
@@ -170,6 +168,21 @@ class TransferClassifier(Estimator):
         self._warn(words)
         return self
 
+    def describe(self, labels: Described, *, lang: str | None = None) -> Self:
+        """Know labels by what they are called, or by some words or texts on each, without training.
+
+        Then `adapt` each language to the texts at hand: what all have in common says nothing.
+
+        Args:
+            labels: Names, or for each label one description or several.
+            lang: Their language; None finds it.
+        """
+        self._check_options()
+        encoder = power_means(opened(self.encoder), "a TransferClassifier")
+        self._fitted = describe(encoder, labels, lang or self.lang)
+        self._encoder = encoder
+        return self
+
     def adapt(self, texts: Iterable[str | None], *, lang: str | None = None) -> Self:
         """Match the rows of a language to the training rows, by unlabelled text of their kind.
 
@@ -179,20 +192,8 @@ class TransferClassifier(Estimator):
         fitted = self.fitted
         if lang is not None and not isinstance(lang, str):
             raise InputError("adapt one language at a time: lang is one code.")
-        given = read_texts(texts)
         code = self.encoder_.language(lang or self.lang)
-        moments = Moments(self.encoder_.dim)
-        for start in range(0, len(given), _BLOCK):
-            rows, coverage = self.encoder_.encode_covered(given[start : start + _BLOCK], lang=code)
-            moments.add(rows[~coverage.zero_rows])
-        if not moments.count:
-            raise InputError(
-                f"no known word in {count(len(given), 'text')} to adapt to: is the language right?"
-            )
-        warn_of_few(moments.count, code)
-        statistics = shrunken(moments, fitted.centre, fitted.spread)
-        adapted = {**fitted.adapted, code: statistics}
-        self._fitted = dataclasses.replace(fitted, adapted=adapted)
+        self._fitted = adapted(self.encoder_, fitted, read_texts(texts), code)
         return self
 
     def class_decisions(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pmeans.encoder.znorm import Statistics
 from pmeans.mapped import MappedFields
 from pmeans.transfer.labels import Name
-from pmeans.transfer.linear import Calibration, Linear, Method, wilson
+from pmeans.transfer.linear import Calibration, Linear, wilson
 from pmeans.types import Floats
 
 Scaling = Literal["none", "standard"]
@@ -23,7 +23,8 @@ class Chosen:
     """What cross-validation chose, and on what.
 
     Attributes:
-        method: ``"logistic"``, or ``"ridge"`` for many classes.
+        method: ``"logistic"``, or ``"ridge"`` for many classes; ``"described"`` if nothing was
+            trained, see `pmeans.transfer.describing`.
         penalty: Relative to the rows; `linear` says how.
         powers: The powers that are kept, of every part that has them; None where an alignment
             leads to canonical directions, of which the first ``columns`` are kept, or where each
@@ -39,7 +40,7 @@ class Chosen:
         held_out: How many different texts the score is over.
     """
 
-    method: Method
+    method: Literal["logistic", "ridge", "described"]
     penalty: float
     powers: tuple[float, ...] | None
     scaling: Scaling
