@@ -25,6 +25,9 @@ FORM = b"conversion="
 MOST_PARTS = 16
 """Parts that a request chooses, and powers of each, at most."""
 
+MOST_LABELS = 1000
+"""Labels that a request describes, at most."""
+
 Schema = dict[str, Any]
 
 
@@ -123,6 +126,18 @@ def _text_list(value: Any) -> list[str]:
     if isinstance(value, str):
         raise ValueError("expected a list of texts, got a string.")
     return _texts(value)
+
+
+def _labels(value: Any) -> dict[str, list[str]]:
+    """Return the descriptions of each label."""
+    if isinstance(value, list) and len(set(map(repr, value))) == len(value):
+        value = dict(zip(_text_list(value), value, strict=True))
+    if not isinstance(value, dict) or not 2 <= len(value) <= MOST_LABELS:
+        raise ValueError(
+            f"expected 2 to {MOST_LABELS:,} different names in a list, or an object with "
+            f"descriptions by name, got {_kind(value)}."
+        )
+    return {name: _texts(texts) for name, texts in value.items()}
 
 
 def _compared(value: Any) -> list[str]:
@@ -285,6 +300,27 @@ PREDICTED = Field(
     required=True,
 )
 IGNORED = Field({"type": "object"}, _anything)
+LABELS = Field(
+    {
+        "oneOf": [
+            {
+                "type": "array",
+                "items": _STRING,
+                "minItems": 2,
+                "maxItems": MOST_LABELS,
+                "uniqueItems": True,
+            },
+            {
+                "type": "object",
+                "minProperties": 2,
+                "maxProperties": MOST_LABELS,
+                "additionalProperties": {"oneOf": [_STRING, _LIST]},
+            },
+        ]
+    },
+    _labels,
+    required=True,
+)
 COMPARED = Field(
     {
         "type": "object",

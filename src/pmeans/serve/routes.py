@@ -206,6 +206,14 @@ ROUTES = (
     ),
     PREDICT,
     Route(
+        "/label",
+        "Label texts by what the labels are called, without training.",
+        Service.label,
+        _list(_object("label", "probability", "note")),
+        "inputs",
+        {**_OF_TEXTS, "labels": inputs.LABELS, "labels_lang": inputs.WORD},
+    ),
+    Route(
         "/explain",
         "Say which words decided about a label.",
         Service.explain,

@@ -39,7 +39,7 @@ from pmeans.serve.custom_parts import chosen
 from pmeans.serve.limits import Limits
 from pmeans.serve.refusals import RefusedError
 from pmeans.tables.fields import Block, Place
-from pmeans.transfer import TransferClassifier, WordCount
+from pmeans.transfer import TransferClassifier, WordCount, label
 from pmeans.transfer.linear import probabilities
 from pmeans.types import Floats, Power
 
@@ -231,6 +231,23 @@ class Service:
             for answer, best in zip(answers, self.ranked_classes(p, top_k), strict=True):
                 answer["classes"] = [{"label": label, "probability": p} for label, p in best]
         return answers
+
+    def label(
+        self,
+        texts: list[str],
+        labels: dict[str, list[str]],
+        lang: Lang = None,
+        labels_lang: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return one of some labels, which are described, and its probability, for each text."""
+        self.settings.limits.check([text for each in labels.values() for text in each], "labels")
+        encoder, lang = models.power_means(self.encoder, "labels"), self._codes(self.encoder, lang)
+        done = label(texts, labels, model=encoder, lang=lang, labels_lang=labels_lang, n_threads=1)
+        rows = zip(done.labels, done.probabilities, done.empty.tolist(), strict=True)
+        return [
+            {"label": name, "probability": p, "note": "no known word" if empty else ""}
+            for name, p, empty in rows
+        ]
 
     def decisions(self, texts: list[str], lang: Lang = None) -> Floats:
         """Return how much speaks for each class, (n, n_classes)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pmeans.transfer.classifier import TransferClassifier
     from pmeans.transfer.scores import Predictions
 
-Described = Sequence[str] | Mapping[Name, str | Sequence[str]]
+Described = Sequence[str] | Mapping[Any, str | Sequence[str]]
 """Names of labels, or for each label one description or several."""
 
 SHARPNESS = 12.0
@@ -70,6 +70,7 @@ def label(
     model: str | Path | PowerMeanEncoder = "default",
     lang: str | Iterable[str] | None = None,
     labels_lang: str | None = None,
+    n_threads: int | None = None,
 ) -> Predictions:
     """Give each text one of some labels, which are known by their names or descriptions alone.
 
@@ -81,6 +82,7 @@ def label(
         model: What `pmeans.load` opens, or an encoder.
         lang: Language of the texts, or one for each; None finds it.
         labels_lang: Language of the labels; None finds it.
+        n_threads: Threads to use; all available ones if None.
     """
     from pmeans.transfer.classifier import TransferClassifier
 
@@ -91,7 +93,7 @@ def label(
     for code, which in by_language(given, langs, encoder.language):
         if len(which) >= FEW:
             classifier.adapt([given[i] for i in which[:MATCHED]], lang=code)
-    return classifier.classify(given, lang=lang)
+    return classifier.classify(given, lang=lang, n_threads=n_threads)
 
 
 def read_described(given: str) -> Described:

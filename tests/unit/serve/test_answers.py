@@ -136,6 +136,37 @@ def test_languages_are_found_where_the_model_can_tell_them_apart(start):
     assert post(client, "/embed", **asked) == post(client, "/embed", **asked, lang="auto")
 
 
+def test_labels_are_given_with_the_texts(client):
+    texts = ["gut hund", "schlecht suppe", "zzz"]
+    asked = {"inputs": texts, "lang": "de", "labels_lang": "en"}
+    found = post(client, "/label", **asked, labels=["good", "bad"])
+    assert [each["label"] for each in found[:2]] == ["good", "bad"]
+    assert [each["note"] for each in found] == ["", "", "no known word"]
+    described = {"good": "good", "bad": ["bad"]}
+    assert post(client, "/label", **asked, labels=described) == found
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "the field 'labels' is missing"),
+        ("good,bad", "expected 2 to 1,000 different names in a list, or an object"),
+        (["good"], "expected 2 to 1,000 different names"),
+        (["good", "good"], "expected 2 to 1,000 different names"),
+        (["good", 1], "expected texts"),
+        ({"good": "good", "bad": []}, "expected at least one text"),
+        ({"good": "good", "bad": {"text": "bad"}}, "expected a text or a list of texts"),
+        ({"good": "good", "bad": "qqq"}, "no known word in what the label 'bad' is described by"),
+        ({"good": "good", "bad": ["bad"] * 3000}, "a request has at most 2,048"),
+    ],
+)
+def test_labels_that_are_none_are_refused(client, labels, message):
+    asked = {"inputs": "dog", "lang": "en", "labels_lang": "en"}
+    found = client.post("/label", json={**asked, "labels": labels})
+    assert found.status_code == 422
+    assert message in found.json()["error"]
+
+
 @pytest.mark.parametrize(
     ("path", "option"),
     [("/classify", "--classifier"), ("/explain", "--classifier"), ("/search", "--index")],
