@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from pmeans.errors import count
+
+if TYPE_CHECKING:
+    from pmeans.tables.journal import State
 
 _ARGUMENTS = (
     "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "by_name", "case",
@@ -46,6 +49,15 @@ def say_lost(empty: int, skipped: int) -> None:
         say(f"{count(empty, 'row')} without a known word.")
     if skipped:
         warn(f"could not read {count(skipped, 'row')}.")
+
+
+def say_labelled(state: State, out: str, warnings: Iterable[Exception]) -> None:
+    """Say what a job that labels rows has written, and where."""
+    where = "" if out == "-" else f" in {out}"
+    say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
+    say_lost(state.empty, state.skipped)
+    for warning in warnings:
+        warn(warning)
 
 
 def warn(warning: Exception | str) -> None:

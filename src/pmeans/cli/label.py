@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pmeans import choices
 from pmeans.cli import options
-from pmeans.cli.console import job, say, say_lost, warn
+from pmeans.cli.console import job, say, say_labelled
 from pmeans.cli.options import argument, examples, option
-from pmeans.errors import count
 from pmeans.jobs.options import PredictOptions
 
 if TYPE_CHECKING:
@@ -35,18 +33,8 @@ def label(
             "descriptions or examples, one or several rows each.",
         ),
     ],
-    out: Annotated[
-        str, option("FILE", "File to write: .csv, .tsv, .jsonl, .parquet; '-' prints.")
-    ] = "-",
-    format_: Annotated[
-        choices.TableFormat | None,
-        option(
-            None,
-            "Format of the output, if its name does not show it.",
-            "--format",
-            shown="csv for '-'",
-        ),
-    ] = None,
+    out: options.LabelledOut = "-",
+    format_: options.LabelledFormat = None,
     how: PredictOptions,
     labels_lang: Annotated[
         str | None, option("LANGUAGE", "Language of the labels.", shown="detected")
@@ -101,11 +89,7 @@ def label(
             classifier, source, to, options=how, format=format_, restart=restart, report=report,
             keep=keep, words=words,
         )  # fmt: skip
-    where = "" if out == "-" else f" in {out}"
-    say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
-    say_lost(state.empty, state.skipped)
-    for warning in words.warnings(encoder):
-        warn(warning)
+    say_labelled(state, out, words.warnings(encoder))
     if save:
         _save(classifier, save)
 

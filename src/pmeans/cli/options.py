@@ -122,6 +122,18 @@ Delimiter = Annotated[
 Encoding = Annotated[
     str | None, option("NAME", "Encoding of the text, such as windows-1252.", shown="detected")
 ]
+LabelledOut = Annotated[
+    str, option("FILE", "File to write: .csv, .tsv, .jsonl, .parquet; '-' prints.")
+]
+LabelledFormat = Annotated[
+    choices.TableFormat | None,
+    option(
+        None,
+        "Format of the output, if its name does not show it.",
+        "--format",
+        shown="csv for '-'",
+    ),
+]
 Restart = Annotated[
     bool, flag("--restart", "Start from the beginning, and discard what an earlier run has done.")
 ]

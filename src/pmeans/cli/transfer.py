@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pmeans import choices
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, progress, say, say_lost, table, warn
+from pmeans.cli.console import job, progress, say, say_labelled, say_lost, table, warn
 from pmeans.cli.options import argument, examples, flag, group, option
 from pmeans.errors import count
 from pmeans.jobs.options import PredictOptions
@@ -124,18 +123,8 @@ def predict(
         str, argument("FILE", "Text, .csv, .tsv, .jsonl, .parquet; '-' is standard input.")
     ],
     *,
-    out: Annotated[
-        str, option("FILE", "File to write: .csv, .tsv, .jsonl, .parquet; '-' prints.")
-    ] = "-",
-    format_: Annotated[
-        choices.TableFormat | None,
-        option(
-            None,
-            "Format of the output, if its name does not show it.",
-            "--format",
-            shown="csv for '-'",
-        ),
-    ] = None,
+    out: options.LabelledOut = "-",
+    format_: options.LabelledFormat = None,
     how: PredictOptions,
     separator: Separator = None,
     adapt: Adapt = None,
@@ -187,11 +176,7 @@ def predict(
             classifier, source, to, options=how, format=format_, separator=separator,
             restart=restart, report=report, keep=keep, words=words,
         )  # fmt: skip
-    where = "" if out == "-" else f" in {out}"
-    say(f"{count(state.rows, 'row')}{where}, {state.unsure:,} of them unsure.")
-    say_lost(state.empty, state.skipped)
-    for warning in words.warnings(encoder):
-        warn(warning)
+    say_labelled(state, out, words.warnings(encoder))
 
 
 @app.command(epilog=examples("pmeans transfer evaluate my-classifier/ test.csv --lang fr"))
