@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, say_labelled, say_lost, table, warn
@@ -285,14 +285,19 @@ def classify(
     *,
     lang: options.Lang = None,
     unsure: options.Unsure = None,
+    top_k: Annotated[
+        int | None, option("N", "Also the N likeliest labels, the best first.", min=1)
+    ] = None,
     as_json: Annotated[bool, flag("--json", "Print a JSON object for each text.")] = False,
 ) -> None:
     """Label single texts, or the lines of standard input.
 
-    Prints label, probability and text, with tabs between them. 'pmeans transfer predict' does the
-    same for files.
+    Prints label, probability, language and text, with tabs between them, and a note where a text is
+    unsure, has no known word, or is in a doubtful language. 'pmeans transfer predict' does the same
+    for files.
     """
     from pmeans.encoder.languages import language_of_rows
+    from pmeans.jobs.rows import likeliest, single_rows
     from pmeans.tables import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 
@@ -301,21 +306,30 @@ def classify(
     piped = (block.texts for block in open_source("-", lang=lang).blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:
-        found = classifier.classify(some, lang=lang, words=words)
-        answers = zip(some, found.labels, found.probabilities, found.empty, strict=True)
-        for said, label, p, empty in answers:
-            note = "no known word" if empty else "unsure" if label is None else ""
+        answers = single_rows(classifier, some, lang, words)
+        best = likeliest(classifier, some, lang, top_k) if top_k else [None] * len(some)
+        for said, answer, classes in zip(some, answers, best, strict=True):
             if as_json:
-                answer = {"text": said, "label": label, "probability": p, "note": note}
-                print(json.dumps(answer, ensure_ascii=False))
+                more = {} if classes is None else {"classes": classes}
+                print(json.dumps({"text": said, **answer, **more}, ensure_ascii=False))
             else:
-                names = "|".join(label) if isinstance(label, tuple) else label
-                names = note if names is None else names
-                shown = "|".join(f"{x:.4f}" for x in p) if isinstance(p, tuple) else f"{p:.4f}"
-                print(names, shown, (said or "").translate(options.ONE_LINE), sep="\t")
+                print(*_cells(said or "", answer, classes), sep="\t")
         sys.stdout.flush()
     for warning in words.warnings(classifier.encoder_):
         warn(warning)
+
+
+def _cells(text: str, answer: dict[str, Any], classes: list[dict[str, Any]] | None) -> list[str]:
+    """Return what is printed of a text."""
+    labels, ps = answer["label"], answer["probability"]
+    if classes is not None:
+        labels, ps = (tuple(each[key] for each in classes) for key in ("label", "probability"))
+    shown = "|".join(f"{p:.4f}" for p in ps) if isinstance(ps, tuple) else f"{ps:.4f}"
+    listed = labels if isinstance(labels, tuple) else [] if labels is None else [labels]
+    names = "|".join(map(str, listed))
+    text = text.translate(options.ONE_LINE)
+    note = [answer["note"]] if answer["note"] else []
+    return [names, shown, answer["language"] or "", text, *note]
 
 
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.jobs.options import EmbedOptions
 from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
-from pmeans.tables.fields import Block
+from pmeans.tables.fields import Block, Place
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
+from pmeans.transfer.linear import probabilities
 from pmeans.types import Array, Floats
 
 ADDED = ("label", "probability", "note")
@@ -105,6 +107,40 @@ def label_block(
     for i in skipped:
         notes[i] = "unreadable"
     return BlockLabels(found, languages, notes, skipped)
+
+
+def single_rows(
+    classifier: TransferClassifier,
+    texts: Sequence[str | None],
+    langs: str | list[str] | None,
+    words: WordCount,
+    n_threads: int | None = None,
+) -> list[dict[str, Any]]:
+    """Return label, probability, note and language of texts that stand alone."""
+    one, each = (None, langs) if isinstance(langs, list) else (langs, None)
+    block = Block([*texts], None if each is None else [*each], None, (), (), (), Place())
+    done = label_block(classifier, block, one, words, n_threads)
+    names = ("label", "probability", "note", "language")
+    columns = (done.found.labels, done.found.probabilities, done.notes, done.languages)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def likeliest(
+    classifier: TransferClassifier,
+    texts: Sequence[str | None],
+    langs: str | list[str] | None,
+    k: int,
+    n_threads: int | None = None,
+) -> list[list[dict[str, Any]]]:
+    """Return the likeliest classes of texts that stand alone, the best first, and how likely."""
+    decisions = classifier.class_decisions(texts, lang=langs, n_threads=n_threads)
+    p, names = probabilities(decisions, classifier.multi_label), classifier.fitted.classes
+    order = np.argsort(-p, axis=1, kind="stable")[:, :k]
+    best = np.take_along_axis(p, order, axis=1)
+    return [
+        [{"label": names[i], "probability": x} for i, x in zip(*row, strict=True)]
+        for row in zip(order.tolist(), best.tolist(), strict=True)
+    ]
 
 
 def count_empty(vectors: Array) -> int:

@@ -24,7 +24,7 @@ from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
-from pmeans.jobs.rows import label_block
+from pmeans.jobs.rows import likeliest, single_rows
 from pmeans.languages.codes import language_code
 from pmeans.languages.identifier import AUTO
 from pmeans.search import (
@@ -38,9 +38,7 @@ from pmeans.search import (
 from pmeans.serve.custom_parts import chosen
 from pmeans.serve.limits import Limits
 from pmeans.serve.refusals import RefusedError
-from pmeans.tables.fields import Block, Place
 from pmeans.transfer import TransferClassifier, WordCount, label
-from pmeans.transfer.linear import probabilities
 from pmeans.types import Floats, Power
 
 EXPLAINED = 10_000
@@ -219,17 +217,12 @@ class Service:
         """
         classifier = self.classifier
         codes = self._codes(classifier.encoder_, lang)
-        one, each = (None, codes) if isinstance(codes, list) else (codes or classifier.lang, None)
-        block = Block([*texts], None if each is None else [*each], None, (), (), (), Place())
-        done = label_block(classifier, block, one, WordCount(), n_threads=1)
-        columns = (done.found.labels, done.found.probabilities, done.notes, done.languages)
-        names = ("label", "probability", "note", "language")
-        answers = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        codes = codes or classifier.lang
+        answers = single_rows(classifier, texts, codes, WordCount(), n_threads=1)
         if top_k is not None:
-            decisions = self.decisions(texts, lang)
-            p = probabilities(decisions, classifier.multi_label)
-            for answer, best in zip(answers, self.ranked_classes(p, top_k), strict=True):
-                answer["classes"] = [{"label": label, "probability": p} for label, p in best]
+            best = likeliest(classifier, texts, codes, top_k, n_threads=1)
+            for answer, classes in zip(answers, best, strict=True):
+                answer["classes"] = classes
         return answers
 
     def label(

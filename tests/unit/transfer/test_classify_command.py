@@ -23,15 +23,37 @@ def classify(encoder, tmp_path):
 
 def test_texts_are_classified_as_arguments_or_lines(classify):
     said = classify("die gut suppe", "übel", "--lang", "de").stdout.splitlines()
-    assert [line.split("\t")[0::2] for line in said] == [["pos", "die gut suppe"], ["neg", "übel"]]
+    cells = [line.split("\t") for line in said]
+    assert [[c[0], *c[2:]] for c in cells] == [
+        ["pos", "de", "die gut suppe"],
+        ["neg", "de", "übel"],
+    ]
     assert classify("--lang", "de", input="die gut suppe\nübel\n").stdout.splitlines() == said
 
 
 def test_classified_texts_may_be_json(classify):
     said = classify("zebra", "--lang", "German", "--json").stdout
     found = json.loads(said)
-    assert (found["text"], found["note"]) == ("zebra", "no known word")
+    assert (found["text"], found["note"], found["language"]) == ("zebra", "no known word", "de")
     assert 0 < found["probability"] <= 1
+    assert "classes" not in found
+
+
+def test_the_likeliest_labels_are_printed_the_best_first(classify):
+    asked = ("gut hund", "--lang", "de", "--top-k", "5")
+    (line,) = classify(*asked).stdout.splitlines()
+    labels, ps, *rest = line.split("\t")
+    assert (labels, rest) == ("pos|neg", ["de", "gut hund"])
+    assert sum(map(float, ps.split("|"))) == pytest.approx(1, abs=1e-3)
+    found = json.loads(classify(*asked, "--json").stdout)
+    assert [each["label"] for each in found["classes"]] == ["pos", "neg"]
+    assert found["classes"][0]["probability"] == found["probability"]
+
+
+def test_why_a_label_is_missing_or_a_fallback_is_printed_last(classify):
+    unsure, unknown = classify("gut", "zebra", "--lang", "de", "--unsure", "1").stdout.splitlines()
+    assert unsure.split("\t")[0::4] == ["", "unsure"]
+    assert unknown.split("\t")[-1] == "no known word"
 
 
 def test_a_text_that_is_none_is_refused_in_one_line(classify):
