@@ -25,8 +25,8 @@ _ARGUMENTS = (
     "max_seconds", "max_texts", "model", "n_threads", "name", "normalize", "on_error",
     "only_encoder", "only_task", "out", "output", "package", "pairs", "phrases", "picture",
     "pivot", "port", "prune", "queries", "restart", "results", "save", "seed", "separator", "set",
-    "shards", "suffix", "text", "texts", "threads", "token_file", "top_k", "unsure", "verify", "version",
-    "word", "workers",
+    "shards", "suffix", "text", "texts", "threads", "token_file", "top_k", "unsure", "verify",
+    "version", "word", "workers",
 )  # fmt: skip
 """Every option of every command, as Python writes it."""
 
