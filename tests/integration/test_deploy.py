@@ -30,7 +30,7 @@ BODY = json.dumps({"inputs": ["cat"], "lang": "en"}).encode()
 
 def program(name):
     if shutil.which(name) is None:
-        pytest.skip(f"needs {name}")
+        pytest.skip(f"{name} is not installed: apt-get install {name}")
     return name
 
 
@@ -38,7 +38,7 @@ def program(name):
 def configured(tmp_path):
     """Return how to write nginx's configuration for a server at a port, with a certificate."""
     if NGINX is None:
-        pytest.skip("needs nginx")
+        pytest.skip("nginx is not installed: apt-get install nginx-light")
     subprocess.run(
         [program("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
          "-subj", "/CN=localhost", "-keyout", tmp_path / "privkey.pem",

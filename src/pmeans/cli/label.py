@@ -58,12 +58,11 @@ def label(
     hundred rows that people have labelled, 'pmeans transfer fit' is better.
     """
     from pmeans import jobs, models
-    from pmeans.encoder.languages import language_of_rows
-    from pmeans.jobs.files import fields_of
+    from pmeans.jobs.files import fields_of, match_labels
     from pmeans.outputs import check_output
     from pmeans.tables import Source, open_source
     from pmeans.transfer import TransferClassifier, WordCount
-    from pmeans.transfer.describing import match_source, read_described
+    from pmeans.transfer.labelled import read_described
 
     classifier = TransferClassifier(model).describe(read_described(labels), lang=labels_lang)
     encoder, words = classifier.encoder_, WordCount()
@@ -78,9 +77,7 @@ def label(
         )
 
     if file != "-":
-        matched = match_source(
-            classifier, opened(), language_of_rows(encoder, how.lang, how.lang_column)
-        )
+        matched = match_labels(classifier, opened(), how.lang)
         if matched:
             say(f"labels are matched to the rows in {', '.join(matched)}.")
     source = opened()

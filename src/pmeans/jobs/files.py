@@ -9,7 +9,8 @@ import numpy as np
 
 from pmeans.choices import TableFormat, VectorFormat
 from pmeans.encoder.identity import ModelIdentity
-from pmeans.encoder.sentence_encoder import SentenceEncoder
+from pmeans.encoder.languages import language_of_rows
+from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language
 from pmeans.errors import InputError
 from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.jobs.resumable import Job, Report, run
@@ -21,6 +22,7 @@ from pmeans.jobs.rows import (
     embedding_identity,
     label_block,
     labelling_identity,
+    languages_of,
 )
 from pmeans.languages.identifier import AUTO, Doubts
 from pmeans.tables import open_source
@@ -28,6 +30,8 @@ from pmeans.tables.fields import BLOCK, Block, Fields, Source
 from pmeans.tables.journal import State
 from pmeans.tables.writers import Records, table_writer, vector_writer
 from pmeans.transfer import TransferClassifier, WordCount
+from pmeans.transfer.adapting import FEW
+from pmeans.transfer.describing import MATCHED
 from pmeans.types import Floats
 
 SAVE_EVERY = 5.0
@@ -128,6 +132,34 @@ def predict_to_file(
         save_every,
     )  # fmt: skip
     return run(job, out, writer, restart, report)
+
+
+def match_labels(classifier: TransferClassifier, source: Source, lang: str | None) -> list[str]:
+    """Match described labels to the first texts of a source, language by language.
+
+    Args:
+        classifier: What `TransferClassifier.describe` made.
+        source: The texts.
+        lang: Their language, if it is named.
+
+    Returns:
+        The languages with texts enough.
+    """
+    encoder, n = classifier.encoder_, 0
+    code = language_of_rows(encoder, lang, source.fields.lang_column)
+    texts: dict[str, list[str]] = {}
+    for block in source.blocks():
+        langs = languages_of(block, encoder, code, Doubts())
+        some = [text or "" for text in block.texts]
+        for of, which in by_language(some, langs, encoder.language):
+            texts.setdefault(of, []).extend(some[i] for i in which if some[i])
+        n += len(some)
+        if n >= MATCHED:
+            break
+    matched = [of for of, listed in texts.items() if len(listed) >= FEW]
+    for of in matched:
+        classifier.adapt(texts[of], lang=of)
+    return matched
 
 
 def fields_of(options: RowOptions, languages: tuple[str, ...], *, whole: bool = False) -> Fields:

@@ -58,7 +58,7 @@ def embed_parts(
     encoder = batches.open_encoder(model)
     code = language_of_rows(encoder, options.lang, options.lang_column)
     identity = {**embedding_identity(encoder, code, options), **_columns(options)}
-    given = {"model": anywhere(model), "options": _told(options, code)}
+    given = {"model": anywhere(model), "options": _for_worker(options, code)}
     made_by = asdict(ModelIdentity.of(encoder))
     found, fields = find_parquet(files), fields_of(options, encoder.languages)
     pieces = ({**piece, "made_by": made_by} for piece in _pieces("embed", found, fields, given))
@@ -85,7 +85,7 @@ def predict_parts(
     encoder = opened.encoder_
     code = language_of_rows(encoder, options.lang, options.lang_column)
     identity = {**labelling_identity(opened, code), **_columns(options)}
-    given = {"classifier": anywhere(classifier), "options": _told(options, code)}
+    given = {"classifier": anywhere(classifier), "options": _for_worker(options, code)}
     found, fields = find_parquet(files), fields_of(options, encoder.languages, whole=True)
     pieces = _pieces("predict", found, fields, given)
     keep = (*files_of(encoder), str(classifier), files, *local_paths(found))
@@ -142,7 +142,7 @@ def _columns(options: RowOptions) -> dict[str, str | None]:
     return {"text": options.text, "lang_column": options.lang_column}
 
 
-def _told(options: RowOptions, lang: str | None) -> dict[str, Any]:
+def _for_worker(options: RowOptions, lang: str | None) -> dict[str, Any]:
     """Return options for a worker: there are as many workers as cores, so each has one thread."""
     return asdict(replace(options, lang=lang, n_threads=1))
 

@@ -7,7 +7,6 @@ away, language by language. ``lab/results/labels`` says what all this is worth.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,12 @@ from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.sentence_encoder import by_language
 from pmeans.encoder.znorm import Moments
 from pmeans.errors import InputError, count, shown
-from pmeans.tables import Fields, Source, open_source
 from pmeans.transfer.adapting import FEW
 from pmeans.transfer.labels import Name, read_languages, read_texts
 from pmeans.transfer.learned import Chosen, Fitted
 from pmeans.types import Floats
 
 if TYPE_CHECKING:
-    from pmeans.transfer.classifier import TransferClassifier
     from pmeans.transfer.scores import Predictions
 
 Described = Sequence[str] | Mapping[Any, str | Sequence[str]]
@@ -37,7 +34,7 @@ SHARPNESS = 12.0
 as their probabilities say, on reviews and genres."""
 
 MATCHED = 10_000
-"""Texts of each language that labels are matched to, at most: more change nothing."""
+"""Texts that labels are matched to, at most."""
 
 
 def describe(encoder: PowerMeanEncoder, labels: Described, lang: str | None) -> Fitted:
@@ -88,51 +85,11 @@ def label(
 
     given = read_texts(texts)
     classifier = TransferClassifier(model).describe(labels, lang=labels_lang)
-    encoder = classifier.encoder_
-    langs = encoder.found(given, read_languages(lang, len(given)))
-    for code, which in by_language(given, langs, encoder.language):
+    encoder, named = classifier.encoder_, read_languages(lang, len(given))
+    for code, which in by_language(given, encoder.found(given, named), encoder.language):
         if len(which) >= FEW:
             classifier.adapt([given[i] for i in which[:MATCHED]], lang=code)
-    return classifier.classify(given, lang=lang, n_threads=n_threads)
-
-
-def read_described(given: str) -> Described:
-    """Read names with commas between them, or a file with columns ``label`` and ``text``."""
-    if not Path(given).is_file():
-        names = [name.strip() for name in given.split(",")]
-        if len(names) < 2 or not all(names):
-            raise InputError(
-                f"labels are names with commas between them, or a file, and {shown(given)} is "
-                "neither."
-            )
-        return names
-    described: dict[Name, list[str]] = {}
-    for block in open_source(given, Fields(label="label", whole=True)).blocks():
-        for name, text in zip(block.labels or (), block.texts, strict=True):
-            described.setdefault(str(name), []).append(text or "")
-    return described
-
-
-def match_source(classifier: TransferClassifier, source: Source, lang: str | None) -> list[str]:
-    """Match labels to the first texts of a source; return the languages that have enough of them.
-
-    ``lang`` is as `pmeans.encoder.languages.language_of_rows` returns it.
-    """
-    encoder, texts, n = classifier.encoder_, defaultdict[str, list[str]](list), 0
-    for block in source.blocks():
-        some = [text or "" for text in block.texts]
-        langs = encoder.found(some, lang)
-        if block.langs is not None:
-            langs = [code or encoder.languages[0] for code in block.langs]
-        for code, which in by_language(some, langs, encoder.language):
-            texts[code] += [some[i] for i in which if some[i]]
-        n += len(some)
-        if n >= MATCHED:
-            break
-    matched = [code for code, found in texts.items() if len(found) >= FEW]
-    for code in matched:
-        classifier.adapt(texts[code], lang=code)
-    return matched
+    return classifier.classify(given, lang=named, n_threads=n_threads)
 
 
 def _read(labels: Described) -> dict[Name, list[str]]:
@@ -144,12 +101,15 @@ def _read(labels: Described) -> dict[Name, list[str]]:
     listed = labels.items() if isinstance(labels, Mapping) else ((name, name) for name in labels)
     described: dict[Name, list[str]] = {}
     for name, texts in listed:
+        if not isinstance(name, str | int | bool | float):
+            raise InputError(f"a label is a str or a number, not {shown(name, 40)}.")
         if name in described:
             raise InputError(f"the label {shown(name)} is there twice.")
-        found = [texts] if isinstance(texts, str) else list(texts)
-        if not found or not all(isinstance(text, str) for text in found):
+        several = [texts] if isinstance(texts, str) else texts
+        described_by = list(several) if isinstance(several, Iterable) else []
+        if not described_by or not all(isinstance(text, str) for text in described_by):
             raise InputError(f"the label {shown(name)} needs a description, or several: str.")
-        described[name] = found
+        described[name] = described_by
     if len(described) < 2:
         raise InputError(f"cannot choose among {count(len(described), 'label')}: give at least 2.")
     return described

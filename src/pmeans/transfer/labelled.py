@@ -10,11 +10,12 @@ from typing import Any
 
 from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
-from pmeans.errors import InputError, LanguageError, count
+from pmeans.errors import InputError, LanguageError, count, shown
 from pmeans.languages.codes import language_code
 from pmeans.languages.identifier import AUTO
-from pmeans.tables import Source, read_lines
+from pmeans.tables import Fields, Source, open_source, read_lines
 from pmeans.tables.fields import Place
+from pmeans.transfer.describing import Described
 from pmeans.transfer.labels import Label
 
 
@@ -111,3 +112,20 @@ def read_adaptation(
     if not texts:
         raise InputError(f"{path}: no text to adapt to.")
     return texts, code
+
+
+def read_described(given: str) -> Described:
+    """Read names with commas between them, or a file with columns ``label`` and ``text``."""
+    if not Path(given).is_file():
+        names = [name.strip() for name in given.split(",")]
+        if len(names) < 2 or not all(names):
+            raise InputError(
+                f"labels are names with commas between them, or a file, and {shown(given)} is "
+                "neither."
+            )
+        return names
+    described: dict[str, list[str]] = {}
+    for block in open_source(given, Fields(label="label", whole=True)).blocks():
+        for name, text in zip(block.labels or (), block.texts, strict=True):
+            described.setdefault(str(name), []).append(text or "")
+    return described

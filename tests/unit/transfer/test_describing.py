@@ -58,6 +58,10 @@ def test_labels_are_matched_to_the_texts_of_each_language_that_has_enough(encode
     expected = classifier.classify(english + german, lang=langs)
     assert found.labels == expected.labels
     assert found.probabilities == expected.probabilities
+    streamed = pmeans.label(
+        iter(english + german), LABELS, model=encoder, lang=iter(langs), labels_lang="en"
+    )
+    assert streamed.labels == found.labels
 
 
 def test_a_described_classifier_is_saved_explained_and_trained_like_any_other(encoder, tmp_path):
@@ -81,6 +85,9 @@ def test_a_described_classifier_is_saved_explained_and_trained_like_any_other(en
         (["good", "good"], "the label 'good' is there twice"),
         ({"a": "good", "b": []}, "the label 'b' needs a description"),
         ({"a": "good", "b": [None]}, "the label 'b' needs a description"),
+        ({"a": "good", "b": None}, "the label 'b' needs a description"),
+        (["good", 3], "the label 3 needs a description"),
+        ([["good"], ["bad"]], r"a label is a str or a number, not \['good'\]"),
         ({"a": "good", "b": "zzz"}, "no known word in what the label 'b' is described by"),
     ],
 )
