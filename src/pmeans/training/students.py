@@ -7,14 +7,14 @@ sentence and of its translation, and t the teacher's of the sentence, the loss o
     2 - cos(e, t) - cos(f, t) + contrast * (N(e, t) + N(f, t)) + across * (N(e, f) + N(f, e))
                               + relations * (R(e, t) + R(f, t)),
 
-where N(a, b) = - log softmax(cos(a, b') / 0.05 over the b' of a group) at the own b, and R(a, t) is
-the cross-entropy between softmax(cos(a, a') / 0.05) and softmax(cos(t, t') / 0.05) over the other
-sentences of the group. So students learn from the teacher and from each other, and are as near to
-other students as the teacher's vectors are. Pairs of the same sentence are not wrong answers and
-are left out of a softmax. A sentence without a translation is paired with itself: its two sides
-lack different words (Gao, Yao and Chen 2021). Own vectors are dropped from some words of a step, so
-that n-grams learn to stand alone, and some words from sentences, so that they do not rely on each
-other.
+where N(a, b) = - log softmax(cos(a, b') / T over the b' of a group) at the own b, and R(a, t) is
+the cross-entropy between softmax(cos(a, a') / T) and softmax(cos(t, t') / T) over the other
+sentences of the group, with T the temperature. So students learn from the teacher and from each
+other, and are as near to other students as the teacher's vectors are. Pairs of the same sentence
+are not wrong answers and are left out of a softmax. A sentence without a translation is paired with
+itself: its two sides lack different words (Gao, Yao and Chen 2021). Own vectors are dropped from
+some words of a step, so that n-grams learn to stand alone, and some words from sentences, so that
+they do not rely on each other.
 
 A group has sentences that the teacher finds alike, since telling these apart teaches more: a pool
 of several batches is halved again and again, by which of two drawn sentences is nearer.
@@ -41,7 +41,6 @@ from pmeans.types import Array, Floats, Ids, Ints, Progress
 Tensor = Any
 """torch's; it is not imported before it is used."""
 
-TEMPERATURE = 0.05
 BALANCE = 0.5
 """A language with n pairs is drawn from in proportion to n to this power."""
 LONGEST = 120
@@ -100,6 +99,7 @@ class Schedule:
     contrast: float
     across: float
     relations: float
+    temperature: float
     dropout: float
     own_dropout: float
     seed: int
@@ -211,14 +211,6 @@ class _Rows:
             self.values.index_add_(0, some, first.div_(size), alpha=-rate / (1 - _FIRST**step))
 
 
-def _cosines(first: Tensor, second: Tensor, wrong: Tensor) -> Tensor:
-    """Return cosines of all with all over the temperature; where an answer is wrong, next to none.
-
-    Minus infinity would be NaN in products with a probability of 0.
-    """
-    return (first @ second.T).float().div(TEMPERATURE).masked_fill(wrong, _NEVER)
-
-
 class _Students:
     """Tables on a device, and the lessons."""
 
@@ -310,17 +302,27 @@ class _Students:
             twin = (same[:, None] == same[None, :]).fill_diagonal_(False)
             own = torch.arange(len(same), device=means.device)
             itself = twin.clone().fill_diagonal_(True)
-            met = _cosines(one, other, twin)
+            met = self._logits(one, other, twin)
             to_each_other = surprise(met, own) + surprise(met.T, own)
             loss = loss + how.across * to_each_other / n
             if how.contrast:
-                to_goals = (surprise(_cosines(side, goal, twin), own) for side in (one, other))
-                loss = loss + how.contrast * sum(to_goals) / n
+                near = (self._logits(side, goal, twin) for side in (one, other))
+                to_goals = sum(surprise(each, own) for each in near)
+                loss = loss + how.contrast * to_goals / n
             if how.relations:
-                wanted = _cosines(goal, goal, itself).softmax(dim=1)
-                related = (surprise(_cosines(side, side, itself), wanted) for side in (one, other))
-                loss = loss + how.relations * sum(related) / n
+                wanted = self._logits(goal, goal, itself).softmax(dim=1)
+                said = (self._logits(side, side, itself) for side in (one, other))
+                related = sum(surprise(each, wanted) for each in said)
+                loss = loss + how.relations * related / n
         return loss
+
+    def _logits(self, first: Tensor, second: Tensor, wrong: Tensor) -> Tensor:
+        """Return cosines of all with all over the temperature; of wrong answers, next to none.
+
+        Minus infinity would be NaN in products with a probability of 0.
+        """
+        cosines = (first @ second.T).float()
+        return cosines.div(self.how.temperature).masked_fill(wrong, _NEVER)
 
     def _ragged(
         self, values: Tensor, offsets: Tensor, rows: Tensor

@@ -95,6 +95,8 @@ class Taught(Trainer):
         across: How much it counts that it is nearer to its translation than to other sentences.
         relations: How much it counts that two sentences of a language are as near to each other as
             the teacher's vectors of them.
+        temperature: Cosines are divided by it before they are compared. With half of it the
+            nearest wrong answers count for more than all others, and with twice it all alike.
         dropout: Share of words that a step leaves out.
         own_dropout: Share of words that a step composes from n-grams alone.
         seed: Of everything random.
@@ -119,6 +121,7 @@ class Taught(Trainer):
     contrast: Weight = 0.1
     across: Weight = 1.0
     relations: Weight = 1.0
+    temperature: Annotated[float, Range(0.01, 1)] = 0.1
     dropout: Share = 0.1
     own_dropout: Share = 0.25
     seed: Seed = 0

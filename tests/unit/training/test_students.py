@@ -12,8 +12,8 @@ from pmeans.training.students import Lessons, Schedule, epoch_order, fit
 pytest.importorskip("torch", reason="pip install 'pmeans[train]'")
 
 HOW = Schedule(
-    epochs=2, batch=8, rate=0.1, contrast=0.2, across=0.7, relations=0.4, dropout=0.0,
-    own_dropout=0.0, seed=3,
+    epochs=2, batch=8, rate=0.1, contrast=0.2, across=0.7, relations=0.4,
+    temperature=0.05, dropout=0.0, own_dropout=0.0, seed=3,
 )  # fmt: skip
 DIM, BUCKETS = 6, 9
 
@@ -64,11 +64,11 @@ def loss_by_hand(lessons, own, ngrams, pairs):
     goals = lessons.targets[pairs[:, 0]].astype(np.float64)
 
     def surprise(a, b):
-        logits = a @ b.T / students.TEMPERATURE
+        logits = a @ b.T / HOW.temperature
         return np.mean(np.log(np.exp(logits).sum(axis=1)) - np.diag(logits))
 
     def relation(a):
-        wanted, got = (np.exp(x @ x.T / students.TEMPERATURE) for x in (goals, a))
+        wanted, got = (np.exp(x @ x.T / HOW.temperature) for x in (goals, a))
         for each in (wanted, got):
             np.fill_diagonal(each, 0)
             each /= each.sum(axis=1, keepdims=True)
