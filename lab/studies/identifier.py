@@ -24,7 +24,7 @@ import py3langid
 from lingua import IsoCode639_1, Language, LanguageDetectorBuilder
 
 import pmeans
-from pmeans.languages.identifier import FoundLanguages
+from pmeans.languages.resolution import TextLanguages
 from pmeans.tables import read_lines
 from pmeans.training.corpus import PairFile
 
@@ -109,7 +109,7 @@ def main(data: Path, model: str) -> None:
     """Print the page."""
     identifier = pmeans.load(model).identifier
 
-    def find(texts: list[str], among: tuple[str, ...]) -> FoundLanguages:
+    def find(texts: list[str], among: tuple[str, ...]) -> TextLanguages:
         return identifier.find(texts, among)
 
     others = rivals()

@@ -26,12 +26,13 @@ from pmeans.encoder.alignment_fit import (
     to_pivot,
 )
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.encoder.znorm import SHARED, Moments, Statistics
 from pmeans.errors import InputError, LanguageError
 from pmeans.languages.codes import match, tidy_code
+from pmeans.languages.resolution import groups, read_languages
 from pmeans.models import opened
-from pmeans.transfer.labels import read_languages, read_texts
+from pmeans.transfer.labels import read_texts
 from pmeans.types import Array, Floats, Power
 
 
@@ -192,7 +193,7 @@ def _by_code(lang: str | Iterable[str] | None, n_rows: int) -> Iterator[tuple[st
     if codes is None:
         yield SHARED, np.arange(n_rows)
         return
-    yield from by_language([""] * n_rows, codes, lambda code: tidy_code(code or SHARED))
+    yield from groups(codes, n_rows, lambda code: tidy_code(code or SHARED))
 
 
 class MapTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -14,7 +14,7 @@ from typing import Any
 from fuzz.damage import LARGEST, NUMBERS, damaged
 from fuzz.runner import Target
 from pmeans.errors import InputError
-from pmeans.languages.identifier import DoubtfulLanguageWarning
+from pmeans.languages.resolution import DoubtfulLanguageWarning
 from pmeans.serve import Settings
 from pmeans.serve.observed import create_app
 from served import write_served

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import pmeans
 from libraries import DE, EN, library
-from pmeans.languages.identifier import DoubtfulLanguageWarning
+from pmeans.languages.resolution import DoubtfulLanguageWarning
 
 pytestmark = pytest.mark.integrations
 

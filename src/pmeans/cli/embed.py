@@ -12,7 +12,7 @@ from pmeans.errors import count
 from pmeans.jobs.options import EmbedOptions
 
 if TYPE_CHECKING:
-    from pmeans.languages.identifier import Doubts
+    from pmeans.languages.resolution import Doubts
 
 EXAMPLES = examples(
     "pmeans embed glove-840b reviews.csv --text review --out reviews.npy",
@@ -57,7 +57,7 @@ def embed(
     """
     from pmeans import jobs, models, tables
     from pmeans.jobs.files import fields_of
-    from pmeans.languages.identifier import Doubts
+    from pmeans.languages.resolution import Doubts
 
     if engine:
         unfit = {

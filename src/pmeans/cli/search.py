@@ -56,8 +56,8 @@ def search(
     between them; with --queries, the number of the query (from 0) comes first.
     """
     from pmeans import models, search
-    from pmeans.encoder.languages import language_of_rows
     from pmeans.errors import InputError, shown
+    from pmeans.languages.resolution import language_of_rows
     from pmeans.tables import open_source, texts_of, valid_text
 
     if (query is None) == (queries is None):

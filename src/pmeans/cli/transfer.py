@@ -246,9 +246,9 @@ def explain(
     The numbers are exact: with the constant they add up to how far the label is ahead of the
     best other one.
     """
-    from pmeans.encoder.languages import language_of_rows
     from pmeans.errors import InputError
     from pmeans.files import replacing
+    from pmeans.languages.resolution import language_of_rows
     from pmeans.outputs import check_output
     from pmeans.tables import valid_text
     from pmeans.transfer import TransferClassifier
@@ -296,8 +296,8 @@ def classify(
     unsure, has no known word, or is in a doubtful language. 'pmeans transfer predict' does the same
     for files.
     """
-    from pmeans.encoder.languages import language_of_rows
     from pmeans.jobs.rows import likeliest, single_rows
+    from pmeans.languages.resolution import language_of_rows
     from pmeans.tables import open_source, valid_text
     from pmeans.transfer import TransferClassifier, WordCount
 

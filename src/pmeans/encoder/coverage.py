@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pmeans.languages.identifier import FoundLanguages
+from pmeans.languages.resolution import TextLanguages
 from pmeans.types import Array, Ints, TokenBatch
 
 
@@ -62,7 +62,7 @@ class Coverage:
         doubts = self.none[sentences], self.doubtful[sentences]
         return Coverage(self.spaces, known, tokens, self.unknown_words, *doubts)
 
-    def add(self, found: FoundLanguages) -> None:
+    def add(self, found: TextLanguages) -> None:
         """Enter the doubts about the languages of all sentences."""
         self.none[:], self.doubtful[:] = found.none, found.doubtful
 

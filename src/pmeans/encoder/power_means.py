@@ -26,14 +26,14 @@ from pmeans.encoder.sentence_encoder import (
     CHUNK,
     LONG_CHUNK,
     SentenceEncoder,
-    by_language,
     chunks,
     length_of,
 )
 from pmeans.encoder.translations import Translations
 from pmeans.encoder.znorm import SHARED, PartMoments, Statistics, ZNorm, side_by_side
 from pmeans.errors import InputError, LanguageError, NotFittedError
-from pmeans.languages.identifier import Doubts, FoundLanguages, Identifier
+from pmeans.languages.identifier import Identifier
+from pmeans.languages.resolution import Doubts, Languages, TextLanguages, groups
 from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import ANY_LANGUAGE, WordSpace
 from pmeans.types import Array, Floats, TokenBatch
@@ -182,7 +182,7 @@ class PowerMeanEncoder(SentenceEncoder):
         for texts, langs in chunks(sentences, lang, LONG_CHUNK if straight else CHUNK):
             n = len(texts)
             rows = np.empty((n, self.dim), np.float32) if out is None else out[done : done + n]
-            self._encode_chunk(texts, self.found(texts, langs, n_threads, doubts), rows, n_threads)
+            self._encode_chunk(texts, langs, rows, n_threads, doubts)
             blocks.append(rows)
             done += n
         doubts.warn(stacklevel=3)
@@ -203,9 +203,7 @@ class PowerMeanEncoder(SentenceEncoder):
         done = 0
         for texts, langs in chunks(sentences, lang, LONG_CHUNK):
             chunk = slice(done, done + len(texts))
-            some = coverage.at(chunk)
-            found = self.found(texts, langs, n_threads, some)
-            self._encode_chunk(texts, found, rows[chunk], n_threads, some)
+            self._encode_chunk(texts, langs, rows[chunk], n_threads, coverage.at(chunk))
             done += len(texts)
         return rows, coverage
 
@@ -216,17 +214,16 @@ class PowerMeanEncoder(SentenceEncoder):
         parts = [Coverage.empty(tuple(self.spaces))]
         for texts, langs in chunks(sentences, lang, CHUNK):
             parts.append(Coverage.empty(tuple(self.spaces), len(texts)))
-            found = self.found(texts, langs, None, parts[-1])
-            for code, which in by_language(texts, found, self.language):
+            for code, which in self.by_language(texts, langs, None, parts[-1]):
                 self._find([texts[i] for i in which], code, None, (parts[-1], which))
         return Coverage.joined(parts)
 
-    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
+    def identify(self, texts: Sequence[str], n_threads: int | None = None) -> TextLanguages:
         """Find the languages of some texts among those of this encoder."""
-        found = super().identified(texts, n_threads)
-        if found.none.any():
-            found.take_words(texts, self._ranks)
-        return found
+        languages = super().identify(texts, n_threads)
+        if languages.none.any():
+            languages.take_words(texts, self._ranks)
+        return languages
 
     def _ranks(self, word: str) -> dict[str, int]:
         """Return where each language has a word in the list of the first space, or below 0."""
@@ -255,7 +252,7 @@ class PowerMeanEncoder(SentenceEncoder):
             raise InputError(f"recipe {self.name!r} has no z-norm: set znorm to a scope first.")
         moments: dict[str, list[PartMoments]] = {}
         for texts, langs in chunks(sentences, lang, CHUNK):
-            for code, which in by_language(texts, langs, self.language):
+            for code, which in groups(langs, len(texts), self.language):
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, list(map(PartMoments, self._widths)))
                 rows = np.empty((len(which), self._width), dtype=np.float32)
@@ -320,12 +317,13 @@ class PowerMeanEncoder(SentenceEncoder):
     def _encode_chunk(
         self,
         texts: list[str],
-        langs: str | list[str] | FoundLanguages | None,
+        lang: Languages,
         out: Floats,
         n_threads: int | None,
-        coverage: Coverage | None = None,
+        counted: Doubts | Coverage,
     ) -> None:
-        for code, which in by_language(texts, langs, self.language):
+        coverage = counted if isinstance(counted, Coverage) else None
+        for code, which in self.by_language(texts, lang, n_threads, counted):
             whole = len(which) == len(texts)
             chosen = texts if whole else [texts[i] for i in which]
             found = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)

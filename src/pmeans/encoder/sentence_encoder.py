@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import abc
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, cast
 
@@ -23,7 +23,16 @@ from pmeans.encoder.coverage import Coverage
 from pmeans.encoder.postprocess import RowType, normalise_rows, quantise_rows, to_tensor, unit_rows
 from pmeans.errors import InputError, LanguageError, shown
 from pmeans.languages.codes import language_code
-from pmeans.languages.identifier import AUTO, Detection, Doubts, FoundLanguages, Identifier
+from pmeans.languages.identifier import Identifier
+from pmeans.languages.resolution import (
+    AUTO,
+    Detection,
+    Doubts,
+    Languages,
+    TextLanguages,
+    check_languages,
+    groups,
+)
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.types import Array, Floats
 
@@ -192,10 +201,10 @@ class SentenceEncoder(abc.ABC):
 
     def detect(self, texts: Iterable[str]) -> list[Detection]:
         """Find the language of each text."""
-        blocks = (self.identified(some) for some, _ in chunks(texts, None, LONG_CHUNK))
+        blocks = (self.identify(some) for some, _ in chunks(texts, None, LONG_CHUNK))
         return [each for block in blocks for each in block.detections()]
 
-    def identified(self, texts: Sequence[str], n_threads: int | None = None) -> FoundLanguages:
+    def identify(self, texts: Sequence[str], n_threads: int | None = None) -> TextLanguages:
         """Find the languages of some texts among those of this encoder."""
         if self.identifier is None:
             raise LanguageError(
@@ -203,21 +212,6 @@ class SentenceEncoder(abc.ABC):
                 "to tell them apart by: pass lang=."
             )
         return self.identifier.find(texts, self.languages, n_threads)
-
-    def found(
-        self,
-        texts: Sequence[str],
-        langs: str | list[str] | None,
-        n_threads: int | None = None,
-        doubts: Doubts | Coverage | None = None,
-    ) -> str | list[str] | FoundLanguages | None:
-        """Return languages as they were given, or else as they are found, with doubts counted."""
-        if not (langs is None or langs == AUTO) or len(self.languages) < 2:
-            return langs
-        found = self.identified(texts, n_threads)
-        if doubts is not None:
-            doubts.add(found)
-        return found
 
     def language(self, lang: str | None) -> str:
         """Return the code that sentences are encoded by, or say which languages there are."""
@@ -228,6 +222,32 @@ class SentenceEncoder(abc.ABC):
                 f"which language? This encoder covers {', '.join(self.languages)}: pass lang=."
             )
         return language_code(lang, self.languages)
+
+    def languages_of(
+        self,
+        texts: Sequence[str],
+        lang: Languages,
+        n_threads: int | None = None,
+        doubts: Doubts | Coverage | None = None,
+    ) -> Languages:
+        """Return languages as they were named; else look for them, and count doubts."""
+        if not (lang is None or lang == AUTO) or len(self.languages) < 2:
+            return lang
+        languages = self.identify(texts, n_threads)
+        if doubts is not None:
+            doubts.add(languages)
+        return languages
+
+    def by_language(
+        self,
+        texts: Sequence[str],
+        lang: Languages,
+        n_threads: int | None = None,
+        doubts: Doubts | Coverage | None = None,
+    ) -> Iterator[tuple[str, Array]]:
+        """Group texts by language: the codes of this encoder, and the places of texts, (n,)."""
+        languages = self.languages_of(texts, lang, n_threads, doubts)
+        return groups(languages, len(texts), self.language)
 
     def similarity(self, a: Array, b: Array) -> Floats:
         """Return the cosine of every row of a with every row of b, (n_a, n_b)."""
@@ -306,16 +326,6 @@ def length_of(sentences: object) -> int | None:
         return None
 
 
-def check_languages(lang: object) -> None:
-    """Refuse what is neither a language, nor one for each sentence."""
-    one = lang is None or isinstance(lang, str)
-    if not one and (isinstance(lang, bytes | Mapping) or not isinstance(lang, Iterable)):
-        raise InputError(
-            f"lang is a str such as 'en', or one for each sentence, not {type(lang).__name__}: "
-            f"{shown(lang)}."
-        )
-
-
 def sized(sentences: Iterable[str]) -> Collection[str]:
     """Return the sentences, in a list if they have no length."""
     if length_of(sentences) is None:
@@ -365,28 +375,3 @@ def _halved(
     half = len(texts) // 2
     for part in (slice(half), slice(half, None)):
         yield from _halved(texts[part], langs[part] if isinstance(langs, list) else langs)
-
-
-def by_language(
-    texts: list[str],
-    langs: str | list[str] | FoundLanguages | None,
-    checked: Callable[[str | None], str],
-) -> Iterator[tuple[str, Array]]:
-    """Group the sentences of a chunk by language: checked codes, and positions in it, (n,)."""
-    if isinstance(langs, FoundLanguages):
-        yield from langs.groups()
-        return
-    if langs is None or isinstance(langs, str):
-        yield checked(langs), np.arange(len(texts))
-        return
-    if set(map(type, langs)) - {str}:
-        for i, lang in enumerate(langs):
-            if not isinstance(lang, str):
-                raise InputError(
-                    f"the language of sentence {i} is {type(lang).__name__}, not str: "
-                    f"{shown(lang)}. Give each its code, or leave lang out to have it found."
-                )
-    read = {lang: checked(lang) for lang in dict.fromkeys(langs)}
-    codes = np.array([read[lang] for lang in langs], dtype=object)
-    for code in dict.fromkeys(read.values()):
-        yield code, np.flatnonzero(codes == code)

@@ -17,7 +17,7 @@ from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.jobs import batches
 from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.transfer import TransferClassifier
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pmeans.files import optional
 from pmeans.jobs import batches
 from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.kernels import available_threads
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.tables.fields import BLOCK
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.encoder.languages import language_of_rows
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.jobs import batches
-from pmeans.languages.identifier import AUTO
+from pmeans.languages.resolution import AUTO, language_of_rows
 from pmeans.types import Floats
 
 _ANY_LANGUAGE = "xx"  # spaCy's code

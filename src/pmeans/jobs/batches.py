@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pmeans import models
-from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.jobs.files import fields_of
 from pmeans.jobs.options import EmbedOptions, PredictOptions, spread
 from pmeans.jobs.rows import ADDED, LANGUAGE, embed_block, label_block
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts, language_of_rows
 from pmeans.tables.fields import BEGINNING, Block, Fields
 from pmeans.tables.sources import arrow_values, check_strings
 from pmeans.tables.writers import coded_rows

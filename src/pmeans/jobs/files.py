@@ -9,22 +9,21 @@ import numpy as np
 
 from pmeans.choices import TableFormat, VectorFormat
 from pmeans.encoder.identity import ModelIdentity
-from pmeans.encoder.languages import language_of_rows
-from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language
+from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.jobs.resumable import Job, Report, run
 from pmeans.jobs.rows import (
     ADDED,
     LANGUAGE,
+    block_languages,
     count_empty,
     embed_block,
     embedding_identity,
     label_block,
     labelling_identity,
-    languages_of,
 )
-from pmeans.languages.identifier import AUTO, Doubts
+from pmeans.languages.resolution import AUTO, Doubts, language_of_rows
 from pmeans.tables import open_source
 from pmeans.tables.fields import BLOCK, Block, Fields, Source
 from pmeans.tables.journal import State
@@ -149,9 +148,9 @@ def match_labels(classifier: TransferClassifier, source: Source, lang: str | Non
     code = language_of_rows(encoder, lang, source.fields.lang_column)
     texts: dict[str, list[str]] = {}
     for block in source.blocks():
-        langs = languages_of(block, encoder, code, Doubts())
+        langs = block_languages(block, encoder, code, Doubts())
         some = [text or "" for text in block.texts]
-        for of, which in by_language(some, langs, encoder.language):
+        for of, which in encoder.by_language(some, langs):
             texts.setdefault(of, []).extend(some[i] for i in which if some[i])
         n += len(some)
         if n >= MATCHED:

@@ -28,7 +28,7 @@ from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import check_regular, locked, remove_leftovers, replacing
 from pmeans.jobs.resumable import versions
 from pmeans.jobs.workers import FAILED, counts_of, perform
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.outputs import check_output
 
 Engine = Callable[[list[str]], Iterable[str]]

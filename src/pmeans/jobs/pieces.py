@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pmeans.encoder.identity import ModelIdentity, model_of
-from pmeans.encoder.languages import language_of_rows
 from pmeans.errors import FormatError, InputError
 from pmeans.files import optional
 from pmeans.jobs import batches
@@ -18,6 +17,7 @@ from pmeans.jobs.options import EmbedOptions, PredictOptions, RowOptions, spread
 from pmeans.jobs.parts import Engine, Tally, here, run_parts
 from pmeans.jobs.rows import embedding_identity, labelling_identity
 from pmeans.jobs.workers import adding
+from pmeans.languages.resolution import language_of_rows
 from pmeans.models import anywhere, files_of
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard

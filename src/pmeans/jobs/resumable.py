@@ -23,10 +23,10 @@ import numpy as np
 
 from pmeans import kernels, models
 from pmeans._version import __version__
-from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, StorageError
 from pmeans.files import writing_stream
+from pmeans.languages.resolution import language_of_rows
 from pmeans.outputs import check_output, is_stream, place_of
 from pmeans.tables.fields import Block, Source
 from pmeans.tables.journal import State, open_partial, own_paths, writing_errors

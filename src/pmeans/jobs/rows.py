@@ -11,7 +11,13 @@ import numpy as np
 
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.jobs.options import EmbedOptions
-from pmeans.languages.identifier import AUTO, Doubts, FoundLanguages
+from pmeans.languages.resolution import (
+    AUTO,
+    Doubts,
+    Languages,
+    TextLanguages,
+    language_of_rows,
+)
 from pmeans.tables.fields import Block, Place
 from pmeans.transfer import Predictions, TransferClassifier, WordCount
 from pmeans.transfer.linear import probabilities
@@ -24,19 +30,19 @@ LANGUAGE = "language"
 """One more of them, before the note, where languages are found."""
 
 
-def languages_of(
+def block_languages(
     block: Block,
     encoder: SentenceEncoder,
     lang: str | None,
     doubts: Doubts,
     n_threads: int | None = None,
-) -> str | list[str] | FoundLanguages | None:
+) -> Languages:
     """Return the language of all rows of a block, or one for each; any for one without text."""
     if block.langs is None:
-        found = encoder.found([text or "" for text in block.texts], lang, n_threads)
-        if isinstance(found, FoundLanguages):
-            doubts.add(found, without=block.texts.count(None))
-        return found
+        languages = encoder.languages_of([text or "" for text in block.texts], lang, n_threads)
+        if isinstance(languages, TextLanguages):
+            doubts.add(languages, without=block.texts.count(None))
+        return languages
     return [code or (*encoder.languages, "")[0] for code in block.langs]
 
 
@@ -54,7 +60,7 @@ def embed_block(
     """
     return encoder.encode(
         [text or "" for text in block.texts],
-        lang=languages_of(block, encoder, lang, doubts, options.n_threads),
+        lang=block_languages(block, encoder, lang, doubts, options.n_threads),
         normalize_embeddings=options.normalize,
         n_threads=options.n_threads,
         out=out,
@@ -87,12 +93,12 @@ def label_block(
 ) -> BlockLabels:
     """Predict the rows of a block; ``lang`` is as `language_of_rows` returns it."""
     texts = [text or "" for text in block.texts]
-    langs = languages_of(block, classifier.encoder_, lang, words.doubts, n_threads)
+    langs = block_languages(block, classifier.encoder_, lang, words.doubts, n_threads)
     found = classifier.classify(texts, lang=langs, words=words, n_threads=n_threads)
     notes = ["unsure" if label is None else "" for label in found.labels]
     for i in np.flatnonzero(found.empty).tolist():
         notes[i] = "no known word"
-    if isinstance(langs, FoundLanguages):
+    if isinstance(langs, TextLanguages):
         languages = [each.lang for each in langs.detections()]
         for which, note in (
             (langs.none, "no known language"),
@@ -117,8 +123,10 @@ def single_rows(
     n_threads: int | None = None,
 ) -> list[dict[str, Any]]:
     """Return label, probability, note and language of texts that stand alone."""
-    one, each = (None, langs) if isinstance(langs, list) else (langs, None)
-    block = Block([*texts], None if each is None else [*each], None, (), (), (), Place())
+    encoder = classifier.encoder_
+    named = map(encoder.language, langs) if isinstance(langs, list) else None
+    one = None if isinstance(langs, list) else language_of_rows(encoder, langs)
+    block = Block([*texts], None if named is None else [*named], None, (), (), (), Place())
     done = label_block(classifier, block, one, words, n_threads)
     names = ("label", "probability", "note", "language")
     columns = (done.found.labels, done.found.probabilities, done.notes, done.languages)

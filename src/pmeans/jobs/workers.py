@@ -20,7 +20,7 @@ from pmeans.files import check_regular, optional, replacing
 from pmeans.jobs import batches
 from pmeans.jobs.options import EmbedOptions, PredictOptions
 from pmeans.jobs.rows import count_empty
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.search.finding import VECTORS
 from pmeans.search.shards import Shard, build_shard
 from pmeans.tables.folders import open_file

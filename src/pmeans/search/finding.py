@@ -16,7 +16,7 @@ from pmeans.encoder.identity import ModelIdentity, model_of
 from pmeans.encoder.sentence_encoder import SentenceEncoder, chunks
 from pmeans.errors import FormatError, InputError, StorageError, did_you_mean, naming, shown
 from pmeans.files import check_regular, reading
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.mapped import MappedFile
 from pmeans.search.exact import ArrayVectors, Vectors, top_k
 from pmeans.search.texts import ParquetTexts, SourceFile
@@ -279,7 +279,7 @@ def find(
     index.check_model(encoder)
     doubts = Doubts()
     for texts, _ in chunks(queries, None, _BATCH):
-        vectors = encoder.encode(texts, lang=encoder.found(texts, lang, doubts=doubts))
+        vectors = encoder.encode(texts, lang=encoder.languages_of(texts, lang, doubts=doubts))
         answer = approximate.top_k(vectors, k) if approximate else top_k(vectors, index.rows, k)
         found, scores = answer
         known = index.texts_of(np.unique(found).tolist())

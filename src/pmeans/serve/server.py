@@ -24,7 +24,7 @@ from types import FrameType
 from uvicorn import Server
 
 from pmeans.errors import PmeansError
-from pmeans.languages.identifier import DoubtfulLanguageWarning
+from pmeans.languages.resolution import DoubtfulLanguageWarning
 from pmeans.serve.connections import LimitedConfig
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.observed import Observed, create_app

@@ -25,8 +25,6 @@ from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.jobs.rows import likeliest, single_rows
-from pmeans.languages.codes import language_code
-from pmeans.languages.identifier import AUTO
 from pmeans.search import (
     ApproximateIndex,
     ApproximateShards,
@@ -188,7 +186,7 @@ class Service:
         rows = encoder.encode(
             texts,
             prompt_name,
-            lang=self._codes(encoder, lang),
+            lang=lang,
             truncate_dim=dimensions,
             normalize_embeddings=normalize,
             n_threads=1,
@@ -216,11 +214,10 @@ class Service:
         With ``top_k``, so many classes have their probabilities as well, the likeliest first.
         """
         classifier = self.classifier
-        codes = self._codes(classifier.encoder_, lang)
-        codes = codes or classifier.lang
-        answers = single_rows(classifier, texts, codes, WordCount(), n_threads=1)
+        langs = classifier.lang if lang is None else lang
+        answers = single_rows(classifier, texts, langs, WordCount(), n_threads=1)
         if top_k is not None:
-            best = likeliest(classifier, texts, codes, top_k, n_threads=1)
+            best = likeliest(classifier, texts, langs, top_k, n_threads=1)
             for answer, classes in zip(answers, best, strict=True):
                 answer["classes"] = classes
         return answers
@@ -234,7 +231,7 @@ class Service:
     ) -> list[dict[str, Any]]:
         """Return one of some labels, which are described, and its probability, for each text."""
         self.settings.limits.check([text for each in labels.values() for text in each], "labels")
-        encoder, lang = models.power_means(self.encoder, "labels"), self._codes(self.encoder, lang)
+        encoder = models.power_means(self.encoder, "labels")
         done = label(texts, labels, model=encoder, lang=lang, labels_lang=labels_lang, n_threads=1)
         rows = zip(done.labels, done.probabilities, done.empty.tolist(), strict=True)
         return [
@@ -244,9 +241,7 @@ class Service:
 
     def decisions(self, texts: list[str], lang: Lang = None) -> Floats:
         """Return how much speaks for each class, (n, n_classes)."""
-        classifier = self.classifier
-        codes = self._codes(classifier.encoder_, lang)
-        return classifier.class_decisions(texts, lang=codes, n_threads=1)
+        return self.classifier.class_decisions(texts, lang=lang, n_threads=1)
 
     def ranked_classes(self, scores: Floats, top_k: int | None) -> list[list[tuple[Any, float]]]:
         """Return classes with their scores, (n, n_classes), the best first; all if k is None."""
@@ -269,8 +264,7 @@ class Service:
                 422,
                 f"{characters:,} characters: all texts to explain have at most {EXPLAINED:,}.",
             )
-        codes = self._codes(classifier.encoder_, lang)
-        each = codes if isinstance(codes, list) else [codes] * len(texts)
+        each = lang if isinstance(lang, list) else [lang] * len(texts)
         if len(each) != len(texts):
             raise InputError(f"{len(texts):,} texts and {len(each):,} languages: give one each.")
         return [
@@ -319,7 +313,7 @@ class Service:
         recipe = Recipe(parts, "convert", root="principal")
         encoder = inner.replace(recipe=recipe, znorm=None, alignment=None)
         self._check_rows(len(texts), encoder.dim, NUMBER)
-        rows = encoder.encode(texts, lang=self._codes(encoder, lang), n_threads=1)
+        rows = encoder.encode(texts, lang=lang, n_threads=1)
         lines = [orjson.dumps(row, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1] for row in rows]
         return b"".join(line.replace(b",", b" ") + b"\n" for line in lines)
 
@@ -371,16 +365,6 @@ class Service:
             "limits": dataclasses.asdict(self.settings.limits) | {"explained": EXPLAINED},
             "version": __version__,
         }
-
-    @staticmethod
-    def _codes(encoder: SentenceEncoder, lang: Lang) -> Lang:
-        """Return codes for languages as people write them."""
-        if lang is None or lang == AUTO:
-            return None
-        if isinstance(lang, list):
-            read = {each: language_code(each, encoder.languages) for each in dict.fromkeys(lang)}
-            return [read[each] for each in lang]
-        return language_code(lang, encoder.languages)
 
 
 def _power(p: Power) -> Any:

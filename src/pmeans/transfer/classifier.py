@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.encoder.sentence_encoder import by_language
 from pmeans.errors import InputError, check_seed, shown
+from pmeans.languages.resolution import read_languages
 from pmeans.models import opened, power_means
 from pmeans.transfer import storage
 from pmeans.transfer.adapting import adapted
@@ -39,7 +39,6 @@ from pmeans.transfer.labels import (
     Name,
     gold_labels,
     read_labels,
-    read_languages,
     read_texts,
 )
 from pmeans.transfer.learned import Chosen, Fitted, Options
@@ -293,8 +292,7 @@ class TransferClassifier(Estimator):
         """
         encoder, classes = self.encoder_, tuple(map(str, self.fitted.classes))
         label = None if label is None else str(label)
-        found = encoder.found([text], self._named_or_own(lang))
-        ((code, _),) = by_language([text], found, encoder.language)
+        ((code, _),) = encoder.by_language([text], self._named_or_own(lang))
         weights, bias = self.weights_for(code)
         if encoder.coverage([text], lang=code).zero_rows[0]:
             # As in a prediction: without a known word only the shares of the classes speak.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pmeans.encoder.alignment import Alignment, LanguageMap
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.encoder.sentence_encoder import LONG_CHUNK, by_language
+from pmeans.encoder.sentence_encoder import LONG_CHUNK
 from pmeans.transfer.learned import Fitted
 from pmeans.transfer.scores import WordCount
 from pmeans.types import Floats
@@ -42,8 +42,7 @@ def decisions(
         decided = np.empty((len(block), len(fitted.classes)), dtype=np.float32)
         empty = np.empty(len(block), dtype=np.bool_)
         codes = langs[start : start + size] if isinstance(langs, list) else langs
-        found = encoder.found(block, codes, n_threads, words.doubts)
-        for code, which in by_language(block, found, encoder.language):
+        for code, which in encoder.by_language(block, codes, n_threads, words.doubts):
             folded = _folded(encoder, fitted, code)
             some = block if len(which) == len(block) else [block[i] for i in which]
             rows, coverage = folded.deciding.encode_covered(some, lang=code, n_threads=n_threads)

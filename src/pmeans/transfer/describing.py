@@ -15,11 +15,11 @@ import numpy as np
 
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.encoder.sentence_encoder import by_language
 from pmeans.encoder.znorm import Moments
 from pmeans.errors import InputError, count, shown
+from pmeans.languages.resolution import read_languages
 from pmeans.transfer.adapting import FEW
-from pmeans.transfer.labels import Name, read_languages, read_texts
+from pmeans.transfer.labels import Name, read_texts
 from pmeans.transfer.learned import Chosen, Fitted
 from pmeans.types import Floats
 
@@ -86,7 +86,7 @@ def label(
     given = read_texts(texts)
     classifier = TransferClassifier(model).describe(labels, lang=labels_lang)
     encoder, named = classifier.encoder_, read_languages(lang, len(given))
-    for code, which in by_language(given, encoder.found(given, named), encoder.language):
+    for code, which in encoder.by_language(given, named):
         if len(which) >= FEW:
             classifier.adapt([given[i] for i in which[:MATCHED]], lang=code)
     return classifier.classify(given, lang=named, n_threads=n_threads)
@@ -118,7 +118,7 @@ def _read(labels: Described) -> dict[Name, list[str]]:
 def _language(encoder: PowerMeanEncoder, texts: Sequence[str]) -> str:
     """Return the likeliest language of descriptions, which together are easier to tell."""
     together = [". ".join(texts)]
-    ((code, _),) = by_language(together, encoder.found(together, None), encoder.language)
+    ((code, _),) = encoder.by_language(together, None)
     return code
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.encoder.sentence_encoder import by_language
 from pmeans.encoder.znorm import Moments
 from pmeans.errors import InputError, count
 from pmeans.transfer.cross_lingual_calibration import HeldOut, calibrations
@@ -37,8 +36,7 @@ def fit_classifier(
     x = np.empty((len(texts), encoder.dim), dtype=np.float32)
     empty = np.empty(len(texts), dtype=np.bool_)
     length = np.empty(len(texts), dtype=np.int64)
-    found = encoder.found(texts, langs, doubts=words.doubts)
-    for code, which in by_language(texts, found, encoder.language):
+    for code, which in encoder.by_language(texts, langs, doubts=words.doubts):
         some = [texts[i] for i in which]
         x[which], coverage = encoder.encode_covered(some, lang=code)
         empty[which], length[which] = coverage.zero_rows, coverage.tokens

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, LanguageError, count, shown
 from pmeans.languages.codes import language_code
-from pmeans.languages.identifier import AUTO
+from pmeans.languages.resolution import AUTO, language_of_rows
 from pmeans.tables import Fields, Source, open_source, read_lines
 from pmeans.tables.fields import Place
 from pmeans.transfer.describing import Described

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pmeans.encoder.sentence_encoder import check_languages, check_sentences
+from pmeans.encoder.sentence_encoder import check_sentences
 from pmeans.errors import InputError, count, shown
 from pmeans.types import Array, Ints
 
@@ -202,16 +202,3 @@ def read_texts(texts: Iterable[object]) -> list[str]:
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
-
-
-def read_languages(lang: str | Iterable[str] | None, n_rows: int) -> str | list[str] | None:
-    """Return one language for all rows, or a checked list with one for each."""
-    check_languages(lang)
-    if lang is None or isinstance(lang, str):
-        return lang
-    codes = list(lang)
-    if len(codes) != n_rows:
-        raise InputError(
-            f"{count(n_rows, 'text')}, but {count(len(codes), 'language')}: give one for each text."
-        )
-    return codes

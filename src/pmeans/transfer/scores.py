@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pmeans.encoder.coverage import Coverage
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import shown
-from pmeans.languages.identifier import DoubtfulLanguageWarning, Doubts
+from pmeans.languages.resolution import DoubtfulLanguageWarning, Doubts
 from pmeans.spaces.space import ANY_LANGUAGE
 from pmeans.transfer.labels import Name
 from pmeans.types import Array, Ints

@@ -15,7 +15,7 @@ from embedding_jobs import SENTENCES, make_encoder
 import pmeans
 from pmeans import arrow, models
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.languages.identifier import DoubtfulLanguageWarning, Doubts
+from pmeans.languages.resolution import DoubtfulLanguageWarning, Doubts
 
 NOT_UTF8 = pa.array([b"the dog", b"\xed\xa0\x80", b"a"])  # the second is half a character
 KINDS = [

@@ -9,7 +9,7 @@ from embedding_jobs import FORMATS, SENTENCES, embed, make_encoder, read
 
 from pmeans.errors import InputError
 from pmeans.jobs import embed_to_file
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.tables import Fields, journal, open_source
 from toy_identifier import make_identifier
 
@@ -131,7 +131,7 @@ def test_languages_are_found_row_by_row_and_doubts_counted(tmp_path, encoder):
     doubts = Doubts()
     source = open_source(tmp_path / "in.txt", Fields())
     embed_to_file(encoder, source, tmp_path / "out.npy", doubts=doubts)
-    found = encoder.identified(texts)
+    found = encoder.identify(texts)
     np.testing.assert_array_equal(read(tmp_path / "out.npy"), encoder.encode(texts, lang=found))
     assert list(found)[:2] == ["en", "de"]
     assert (doubts.texts, doubts.none, doubts.doubtful) == (4, 1, 1)

@@ -7,7 +7,8 @@ import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, kernels, models
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.kernels import GramWeights
-from pmeans.languages.identifier import Detection, DoubtfulLanguageWarning, Identifier
+from pmeans.languages.identifier import Identifier
+from pmeans.languages.resolution import Detection, DoubtfulLanguageWarning
 from pmeans.tensors import map_tensors, write_tensors
 from toy_identifier import make_identifier
 

@@ -13,7 +13,7 @@ from pmeans.encoder.alignment import Alignment, LanguageMap
 from pmeans.errors import InputError, LanguageError
 from pmeans.estimators import PowerMeanVectorizer, ZNormTransformer
 from pmeans.languages.codes import language_code, main_code, match, tidy_code
-from pmeans.languages.identifier import Detection
+from pmeans.languages.resolution import Detection
 from pmeans.languages.tokenizers import tokenize
 from pmeans.serve.service import Service, Settings
 from pmeans.spaces import edit

@@ -12,7 +12,7 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.errors import FormatError, InputError, LanguageError, StorageError
-from pmeans.languages.identifier import DoubtfulLanguageWarning
+from pmeans.languages.resolution import DoubtfulLanguageWarning
 from pmeans.mapped import file_of
 from pmeans.search import find, open_index, top_k
 from toy_identifier import make_identifier

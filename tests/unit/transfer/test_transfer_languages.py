@@ -5,7 +5,7 @@ import pytest
 from opinions import GERMAN, make_encoder, opinions
 
 from pmeans import TransferClassifier
-from pmeans.languages.identifier import DoubtfulLanguageWarning
+from pmeans.languages.resolution import DoubtfulLanguageWarning
 from pmeans.transfer import UnknownWordsWarning
 from toy_identifier import make_identifier
 

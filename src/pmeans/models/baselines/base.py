@@ -26,9 +26,9 @@ from pmeans import kernels
 from pmeans.encoder.coverage import Coverage
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
-from pmeans.encoder.sentence_encoder import CHUNK, SentenceEncoder, by_language, chunks, sized
+from pmeans.encoder.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
 from pmeans.errors import FormatError, InputError
-from pmeans.languages.identifier import Doubts
+from pmeans.languages.resolution import Doubts
 from pmeans.mapped import refer, resolve
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array, Floats, Tokenizer
@@ -140,8 +140,7 @@ class Baseline(SentenceEncoder):
         done, doubts = 0, Doubts()
         for texts, langs in chunks(given, lang, CHUNK):
             kernels.checked_strings(texts, done)
-            found = self.found(texts, langs, n_threads, doubts)
-            for code, which in by_language(texts, found, self.language):
+            for code, which in self.by_language(texts, langs, n_threads, doubts):
                 if len(which) == len(texts):  # the usual case, and the quickest
                     rows[done : done + len(texts)] = self.encode_list(texts, code, n_threads)
                     continue
