@@ -22,7 +22,9 @@ from pygments.formatters import HtmlFormatter
 ROOT = Path(__file__).parents[1]
 SHOWN = ("*.md", "*.svg", "*.toml", "LICENSE", "CITATION.cff", "deploy/*")
 HIDDEN = ("packages/", "src/", "tests/", "lab/src/", "lab/tests/")
-REFERENCE = ("pmeans", "pmeans.transfer", "pmeans.search", "pmeans.errors")
+REFERENCE = (
+    "pmeans", "pmeans.transfer", "pmeans.search", "pmeans.arrow", "pmeans.jobs", "pmeans.errors",
+)  # fmt: skip
 LOADED = re.compile(
     r"<(?:script|img|iframe|source|audio|video|embed|link(?![^>]*rel=\"canonical\"))\b[^>]*?"
     r"(?:src|href|srcset|data)=[\"']?((?:https?:)?//[^\"' >]+)"
