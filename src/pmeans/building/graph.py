@@ -12,7 +12,6 @@ beside its space, so that an interrupted one goes on. The folder may be emptied 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import TypeVar
 
 from pmeans.errors import ConfigError, StorageError, did_you_mean
 from pmeans.files import locked, replacing, sha256
+from pmeans.identity import SHORT, identity
 from pmeans.spaces import cache
 from pmeans.spaces.library import data_home, find_space, path_of
 from pmeans.spaces.readers import name_of
@@ -161,18 +161,15 @@ class Graph:
                 path = Path(find_space(name).path)
             return f"{path.name} {self._digest(path)}"
 
-        told_apart = (VERSION, type(trainer).__name__, trainer.renamed(told))
-        return hashlib.sha256(repr(told_apart).encode()).hexdigest()[:12]
+        depends = (VERSION, type(trainer).__name__, trainer.renamed(told))
+        return identity(depends, digits=SHORT)
 
     def _digest(self, path: Path) -> str:
         """Return a hash of a file's content, of what belongs to it, or of all files of a folder."""
         if path not in self._digests:
             files = sorted(path.rglob("*")) if path.is_dir() else _belonging(path)
-            digest = hashlib.sha256()
-            for file in files:
-                if not file.is_dir():
-                    digest.update(self._content(file))
-            self._digests[path] = digest.hexdigest()
+            contents = [self._content(file) for file in files if not file.is_dir()]
+            self._digests[path] = identity(*contents)
         return self._digests[path]
 
     def _content(self, path: Path) -> bytes:

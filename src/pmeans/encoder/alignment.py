@@ -18,7 +18,6 @@ a zero row. A map can be folded into a linear classifier's weights.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -193,21 +192,21 @@ class Alignment(MappedFields):
             maps[lang] = LanguageMap(tuple(_read(*each) for each in stored), fitted.origin)
         return replace(self, maps=maps, precision=precision)
 
-    def add_to(self, digest: hashlib._Hash) -> None:
-        """Enter all that reaches a row in the digest of an encoder.
+    def content(self) -> list[object]:
+        """Return all that reaches a row, for the identity of an encoder.
 
         Built models have int8 maps of all their languages, and results are stored under digests of
         the numbers of these alone. So what sets others apart is entered only where it holds.
         """
+        content: list[object] = []
         for lang, fitted in sorted(self.maps.items()):
-            digest.update(lang.encode())
-            for factor in fitted.factors:
-                digest.update(factor.tobytes())
+            content += [lang, *fitted.factors]
         if self.precision != "int8":  # another product of the same numbers
             shapes = [[f.shape for f in fitted.factors] for _, fitted in sorted(self.maps.items())]
-            digest.update(repr(("float32", self.kept, shapes)).encode())
+            content.append(("float32", self.kept, shapes))
         if self.pivot not in self.maps:  # the one language whose rows stay as they are
-            digest.update(repr(("pivot", self.pivot)).encode())
+            content.append(("pivot", self.pivot))
+        return content
 
     def save(self, path: str | Path) -> None:
         """Write the maps as one safetensors file."""

@@ -10,7 +10,6 @@ Each row depends on its own sentence alone: batch size, thread count and order c
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,6 +31,7 @@ from pmeans.encoder.sentence_encoder import (
 from pmeans.encoder.translations import Translations
 from pmeans.encoder.znorm import SHARED, PartMoments, Statistics, ZNorm, side_by_side
 from pmeans.errors import InputError, LanguageError, NotFittedError
+from pmeans.identity import SHORT, identity
 from pmeans.languages.identifier import Identifier
 from pmeans.languages.resolution import Doubts, Languages, TextLanguages, groups
 from pmeans.languages.tokenizers import splitting
@@ -146,16 +146,16 @@ class PowerMeanEncoder(SentenceEncoder):
         content: list[object] = [self.recipe.id, [s.digest() for s in self.spaces.values()], None]
         if self.znorm or self.alignment:
             content.append(self.fitted_digest())
-        return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:12]
+        return identity(tuple(content), digits=SHORT)
 
     def fitted_digest(self) -> str:
         """Return sixty-four hexadecimal digits over the z-norm and the alignment."""
-        found = hashlib.sha256()
+        content: list[object] = []
         for lang, statistics in sorted(self.znorm.statistics.items()) if self.znorm else ():
-            found.update(lang.encode() + statistics.mean.tobytes() + statistics.std.tobytes())
+            content += [lang, statistics.mean, statistics.std]
         if self.alignment:
-            self.alignment.add_to(found)
-        return found.hexdigest()
+            content += self.alignment.content()
+        return identity(*content)
 
     def encode_rows(
         self,

@@ -18,7 +18,6 @@ names it in results.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -28,6 +27,7 @@ from typing import Any
 
 from pmeans import config
 from pmeans.errors import ConfigError, InputError
+from pmeans.identity import SHORT, identity
 from pmeans.kernels import checked_powers
 from pmeans.types import Power, Root, Scope, Tokenizer
 
@@ -119,7 +119,7 @@ class Recipe:
     def id(self) -> str:
         """Twelve hexadecimal digits over everything but the name."""
         content = self.to_toml().split("\n", 1)[1]
-        return hashlib.sha256(content.encode("utf-8")).hexdigest()[:12]
+        return identity(content, digits=SHORT)
 
 
 def _toml_power(p: Power) -> str:

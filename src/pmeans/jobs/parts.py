@@ -14,7 +14,6 @@ the first.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 from collections import Counter
@@ -26,6 +25,7 @@ from typing import Any
 from pmeans import errors
 from pmeans.errors import FormatError, InputError, StorageError, count
 from pmeans.files import check_regular, locked, remove_leftovers, replacing
+from pmeans.identity import identity
 from pmeans.jobs.resumable import versions
 from pmeans.jobs.workers import FAILED, counts_of, perform
 from pmeans.languages.resolution import Doubts
@@ -71,7 +71,7 @@ def here(tasks: list[str]) -> Iterable[str]:
 
 def run_parts(
     pieces: Iterable[dict[str, Any]],
-    identity: dict[str, Any],
+    depends: dict[str, Any],
     out: str | Path,
     ending: str,
     engine: Engine,
@@ -84,7 +84,7 @@ def run_parts(
     Args:
         pieces: ``kind`` (what is made of it), ``of`` (what the piece is, for the name of its part)
             and the further arguments of the maker.
-        identity: What all parts depend on.
+        depends: What all parts depend on.
         out: The folder.
         ending: Of their names.
         engine: What works.
@@ -100,8 +100,8 @@ def run_parts(
     tasks, kind = {}, ""
     for piece in pieces:
         kind = piece["kind"]
-        depends = json.dumps({**versions(), **identity, **piece["of"]}, sort_keys=True)
-        name = f"{hashlib.sha256(depends.encode()).hexdigest()[:16]}{ending}"
+        content = json.dumps({**versions(), **depends, **piece["of"]}, sort_keys=True)
+        name = f"{identity(content, digits=16)}{ending}"
         tasks[name] = json.dumps({"out": str(folder), "name": name, **piece})
     check_output(folder, keep)
     with _alone(folder):

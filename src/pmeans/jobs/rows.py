@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pmeans.encoder.sentence_encoder import SentenceEncoder
+from pmeans.identity import SHORT, identity
 from pmeans.jobs.options import EmbedOptions
 from pmeans.languages.resolution import (
     AUTO,
@@ -171,16 +171,14 @@ def embedding_identity(
 
 def labelling_identity(classifier: TransferClassifier, lang: str | None) -> dict[str, Any]:
     """Return what a label depends on beside its text; ``lang`` as `language_of_rows` has it."""
-    fitted, digest = classifier.fitted, hashlib.sha256()
+    fitted = classifier.fitted
     langs = sorted({*fitted.adapted, *fitted.calibrated})
-    digest.update(repr((fitted.classes, fitted.multi_label, langs)).encode())
     arrays = [fitted.weights, fitted.bias, fitted.prior]
     arrays += [a for lang in langs for a in classifier.weights_for(lang)]
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).data)
+    content = (fitted.classes, fitted.multi_label, langs), *arrays
     return {
         "model": classifier.encoder_.fingerprint(),
-        "classifier": digest.hexdigest()[:12],
+        "classifier": identity(*content, digits=SHORT),
         "unsure": classifier.unsure,
         **_found_by(classifier.encoder_, lang),
     }

@@ -7,7 +7,6 @@ language is found, and `pmeans.building.identifier_fit` how an identifier is fit
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from pmeans import kernels
 from pmeans.errors import FormatError, LanguageError
+from pmeans.identity import SHORT, identity
 from pmeans.kernels import GramWeights
 from pmeans.languages.codes import match
 from pmeans.languages.resolution import TextLanguages
@@ -72,9 +72,8 @@ class Identifier(MappedFields):
 
     def digest(self) -> str:
         """Return twelve hexadecimal digits over everything that a language is found by."""
-        found = hashlib.sha256(repr((self.languages, float(np.float32(self.sharpness)))).encode())
-        found.update(self.letters.tobytes() + self.weights.tobytes())
-        return found.hexdigest()[:12]
+        settings = self.languages, float(np.float32(self.sharpness))
+        return identity(settings, self.letters, self.weights, digits=SHORT)
 
     def save(self, path: str | Path) -> None:
         """Write the identifier as one safetensors file."""

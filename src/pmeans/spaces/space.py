@@ -7,7 +7,6 @@ once and is shared between processes.
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import unicodedata
 from collections import Counter
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from pmeans import kernels
 from pmeans.choices import Case, Precision
 from pmeans.errors import InputError, LanguageError, StorageError, shown
+from pmeans.identity import identity
 from pmeans.kernels import index, nibbles
 from pmeans.kernels.folding import written_out
 from pmeans.languages.codes import match, near, tidy_code
@@ -361,27 +361,19 @@ class WordSpace(MappedFields):
 
     @cached_property
     def _digest(self) -> str:
-        found = hashlib.sha256(repr((self.case, self.matrix.dtype.str, self.matrix.shape)).encode())
+        content: list[object] = [(self.case, self.matrix.dtype.str, self.matrix.shape)]
         for lang, table in self.tables.items():
-            found.update(repr((lang, table.start, len(table))).encode())
-            found.update(_bytes(table.words))
-            found.update(_bytes(table.offsets))
+            content += [(lang, table.start, len(table)), table.words, table.offsets]
             if table.phrases is not None:
-                found.update(b"phrases")
-                found.update(b"spellings" * index.has_spellings(table.phrases))
-        for array in (self.matrix, self.scale):
-            if array is not None:
-                found.update(_bytes(array))
-        if self.subwords is not None:
-            found.update(repr((self.subwords.minn, self.subwords.maxn)).encode())
-            if self.subwords.own:
-                found.update(repr(list(self.subwords.own.items())).encode())
-            if self.subwords.folded:
-                found.update(b"folded")
-            for array in (self.subwords.ngrams, self.subwords.scale):
-                if array is not None:
-                    found.update(_bytes(array))
-        return found.hexdigest()
+                content += ["phrases", "spellings" * index.has_spellings(table.phrases)]
+        content += [self.matrix, "" if self.scale is None else self.scale]
+        if (subwords := self.subwords) is not None:
+            content.append((subwords.minn, subwords.maxn))
+            if subwords.own:
+                content.append(list(subwords.own.items()))
+            content += ["folded" * subwords.folded, subwords.ngrams]
+            content.append("" if subwords.scale is None else subwords.scale)
+        return identity(*content)
 
 
 DIGITS = "DIGIT"
@@ -393,7 +385,3 @@ def script(character: str) -> str:
     if character.isalpha():
         return unicodedata.name(character, "").partition(" ")[0]
     return DIGITS if character.isdigit() else ""
-
-
-def _bytes(array: Array) -> memoryview:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

@@ -11,7 +11,6 @@ vector depends on its batch in the last bits of float32, which rounding to float
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 
 from pmeans.errors import FormatError, StorageError
 from pmeans.files import optional, sha256
+from pmeans.identity import SHORT, identity
 from pmeans.kernels import available_threads
 from pmeans.types import Array, Floats
 
@@ -52,10 +52,8 @@ def model_files(path: Path) -> list[Path]:
 
 def model_digest(files: Sequence[Path], pooling: Pooling, tokens: int) -> str:
     """Return twelve hexadecimal digits over everything that a model's vectors depend on."""
-    digest = hashlib.sha256(repr((pooling, tokens)).encode())
-    for file in files:
-        digest.update(bytes.fromhex(sha256(file)))
-    return digest.hexdigest()[:12]
+    contents = (bytes.fromhex(sha256(file)) for file in files)
+    return identity((pooling, tokens), *contents, digits=SHORT)
 
 
 def open_model(path: Path, pooling: Pooling, tokens: int) -> Speaker:

@@ -33,11 +33,12 @@ import numpy as np
 
 from pmeans.config import Count, Range, Seed, check
 from pmeans.errors import ConfigError, InputError
+from pmeans.identity import identity
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.constraints import Constraints, WordPairFile, gather, morphological
 from pmeans.training.morphology import MORPHOLOGY
-from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer, digest
+from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Floats, Ints, Progress
 
 _FIRST_ACCOUNT = 0.1
@@ -106,7 +107,7 @@ class Specialiser(Trainer):
         both = np.concatenate([constraints.attract, constraints.repel])
         touched, number = np.unique(both, return_inverse=True)
         pairs = np.split(number.reshape(-1, 2), [len(constraints.attract)])
-        state = Checkpoint(path, (self, digest(vectors, touched, *pairs)))
+        state = Checkpoint(path, (self, identity(vectors, touched, *pairs)))
         first = np.full((len(touched), space.dim), _FIRST_ACCOUNT, dtype=np.float32)
         arrays, at = state.load() or (
             {"vectors": vectors[touched], "attract": first, "repel": first.copy()}, {"epochs": 0}

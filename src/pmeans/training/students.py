@@ -35,7 +35,8 @@ from typing import Any
 import numpy as np
 
 from pmeans.files import optional
-from pmeans.training.trainer import Checkpoint, digest, within
+from pmeans.identity import identity
+from pmeans.training.trainer import Checkpoint, within
 from pmeans.types import Array, Floats, Ids, Ints, Progress
 
 Tensor = Any
@@ -127,7 +128,7 @@ def fit(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tables = {"own": own, "ngrams": np.zeros((n_buckets, own.shape[1]), dtype=np.float32)}
     state = {name: _Rows(torch, device, table) for name, table in tables.items()}
-    kept = Checkpoint(checkpoint, (how, device, digest(own, *vars(lessons).values())))
+    kept = Checkpoint(checkpoint, (how, device, identity(own, *vars(lessons).values())))
     epoch = 0
     if saved := kept.load():
         arrays, values = saved

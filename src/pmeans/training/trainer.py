@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
@@ -12,9 +11,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
-import numpy as np
-
 from pmeans.errors import StorageError
+from pmeans.identity import identity
 from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
@@ -69,14 +67,6 @@ def within(progress: Progress, part: int, parts: int) -> Progress:
     return lambda share, words: progress((part + share) / parts, words)
 
 
-def digest(*arrays: Array) -> str:
-    """Return a hash over the content of arrays, for the identity of a `Checkpoint`."""
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(np.ascontiguousarray(array).data)
-    return found.hexdigest()
-
-
 class TimeLimit:
     """The time that a training has: after its first epoch, none is begun that may end later."""
 
@@ -102,13 +92,13 @@ class Checkpoint:
     here, and ends with the same bytes as one that was not.
     """
 
-    def __init__(self, path: Path | None, identity: object) -> None:
+    def __init__(self, path: Path | None, depends: object) -> None:
         """Name a file, or None to keep nothing, and all that the result depends on.
 
-        The `repr` of the identity is hashed; a state of another one is an error and not a start.
+        The state of a training that depends on anything else is an error and not a start.
         """
         self.path = path
-        self._identity = hashlib.sha256(repr(identity).encode()).hexdigest()
+        self._identity = identity(depends)
 
     def load(self) -> tuple[dict[str, Array], dict[str, Any]] | None:
         """Return the kept arrays (writable copies) and values; None if there are none."""

@@ -28,11 +28,12 @@ import numpy as np
 from pmeans import kernels
 from pmeans.config import Count, Range, Seed, check
 from pmeans.errors import InputError
+from pmeans.identity import identity
 from pmeans.kernels.skipgram import BLOCK, SkipGramJob
 from pmeans.spaces.readers.fasttext_binary import compose_known, ngram_buckets
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training.corpus import TextFile
-from pmeans.training.trainer import Checkpoint, Trainer, digest
+from pmeans.training.trainer import Checkpoint, Trainer
 from pmeans.types import Array, Floats, Ids, Ints, Progress
 
 LONGEST = 256
@@ -248,7 +249,7 @@ def train(
     )  # fmt: skip
     # A trainer is more than its settings: what it is called, and where its files lie.
     values = [getattr(how, each.name) for each in fields(Settings)]
-    seen = corpus.words, digest(corpus.ids, corpus.offsets)
+    seen = corpus.words, identity(corpus.ids, corpus.offsets)
     rows = _run(job, how, progress, Checkpoint(checkpoint, (values, shuffle, seen)))
     if not how.buckets:
         return rows, None

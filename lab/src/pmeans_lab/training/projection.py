@@ -19,6 +19,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pmeans.errors import ConfigError, InputError, LanguageError, check_seed
+from pmeans.identity import identity
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training import sentence_pairs
@@ -26,7 +27,7 @@ from pmeans.training.corpus import PairFile, Portion
 from pmeans.training.joined import joined_languages
 from pmeans.training.lexicon import vectors_of
 from pmeans.training.sentence_pairs import SentencePairs
-from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer, digest
+from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Array, Floats, Progress
 from pmeans_lab.training.tanh_map import Dropout, TanhMap, apply, gradients
 
@@ -126,7 +127,7 @@ class Projection(Trainer):
     ) -> dict[str, Floats]:
         """Return each language's weights of the best epoch."""
         settings = replace(self, spaces=("",), pairs=(PairFile("", self.pivot, ""),))
-        seen = [(c.lang, digest(c.first, c.second, *c.parts.values())) for c in corpora]
+        seen = [(c.lang, identity(c.first, c.second, *c.parts.values())) for c in corpora]
         checkpoint = Checkpoint(path, (settings, seen))
         rng = np.random.default_rng(self.seed)
         dim = self.dim or spaces[self.pivot].dim

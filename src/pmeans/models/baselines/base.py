@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -28,6 +27,7 @@ from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
 from pmeans.errors import FormatError, InputError
+from pmeans.identity import SHORT, identity
 from pmeans.languages.resolution import Doubts
 from pmeans.mapped import refer, resolve
 from pmeans.spaces.space import WordSpace
@@ -168,12 +168,9 @@ class Baseline(SentenceEncoder):
     def fingerprint(self) -> str:
         """Return twelve hexadecimal digits over everything that reaches a row, and no name."""
         inner = self.inner()
-        found = hashlib.sha256(repr((self.kind, self.format)).encode())
-        found.update(repr(sorted(self.settings().items())).encode())
-        for content in _content(self.arrays()):
-            found.update(content)
-        found.update(inner.fingerprint().encode() if inner else b"")
-        return found.hexdigest()[:12]
+        settings = (self.kind, self.format), sorted(self.settings().items())
+        below = inner.fingerprint() if inner else ""
+        return identity(*settings, *_content(self.arrays()), below, digits=SHORT)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = self.settings(), refer(self.arrays()), self.inner()
@@ -261,13 +258,10 @@ def array(
 
 def checksum(arrays: Mapping[str, Array]) -> str:
     """Return sixty-four hexadecimal digits over arrays, in the order of their names."""
-    found = hashlib.sha256()
-    for content in _content(arrays):
-        found.update(content)
-    return found.hexdigest()
+    return identity(*_content(arrays))
 
 
-def _content(arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
+def _content(arrays: Mapping[str, Array]) -> Iterator[object]:
     for name, each in sorted(arrays.items()):
-        yield repr((name, each.dtype.str, each.shape)).encode()
-        yield np.ascontiguousarray(each).data
+        yield name, each.dtype.str, each.shape
+        yield each

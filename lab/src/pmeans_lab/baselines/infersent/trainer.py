@@ -41,6 +41,7 @@ from pmeans.choices import Precision
 from pmeans.config import Count, Rate, Seed, check
 from pmeans.errors import ConfigError, InputError, naming
 from pmeans.files import optional
+from pmeans.identity import identity
 from pmeans.models.baselines.base import checksum, word_mean
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import find_space
@@ -51,7 +52,6 @@ from pmeans.training.trainer import (
     Checkpoint,
     SpaceRef,
     TimeLimit,
-    digest,
     within,
 )
 from pmeans.types import Array, Ints, Progress
@@ -173,7 +173,7 @@ class TrainInferSent(BaselineTrainer):
         """
         began = time.monotonic()
         fitting = _Fitting(self, samples)
-        state = Checkpoint(checkpoint, (self._identity(), digest(*samples.arrays().values())))
+        state = Checkpoint(checkpoint, (self._identity(), identity(*samples.arrays().values())))
         best, at = fitting.parameters(), _Reached(rate=self.rate)
         if kept := state.load():
             arrays, values = kept
