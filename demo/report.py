@@ -291,9 +291,9 @@ def _notes(found: Findings) -> str:
         f"<p>The encoder is <b>{escape(found.model)}</b>, {found.dim:,} columns. All choices in "
         "training were made by cross-validation on training sentences. On your own labelled text, "
         "with columns named text and label:</p>\n"
-        "<pre>pmeans transfer fit train.csv --lang en --out my-classifier\n"
-        "pmeans transfer evaluate my-classifier test.csv --lang de\n"
-        "pmeans transfer predict my-classifier new.csv --lang de --out labels.csv</pre>",
+        "<pre>pmeans fit train.csv --lang en --out my-classifier\n"
+        "pmeans evaluate my-classifier test.csv --lang de\n"
+        "pmeans predict my-classifier new.csv --lang de --out labels.csv</pre>",
     )
 
 

@@ -29,7 +29,7 @@ from pmeans.cli.main import app
 # What an argument is called in the help, if it is no file.
 NO_FILE = {
     "A", "ADDRESS", "B", "CHAR", "CODE", "LANGUAGE", "N", "NAME", "ORIGIN", "P", "QUERY", "S",
-    "SENTENCE", "TEXT", "VERSION", "WORD", "[KIND]...",
+    "OTHER", "SENTENCE", "TEXT", "VERSION", "WORD", "[KIND]...",
 }  # fmt: skip
 ROLES = {
     "embed": "model < input_ < out >",
@@ -42,6 +42,8 @@ ROLES = {
     "extend": "model < dictionary < pairs < text < out >",
     "models": "model <",
     "classify": "folder <",
+    "detect": "model <",
+    "similarity": "model <",
     "spaces info": "name <",
     "spaces neighbours": "name <",
     "spaces convert": "file < prune < out >",
@@ -54,10 +56,10 @@ ROLES = {
     "eval table": "experiment < results < output >",
     "eval compare": "results <",
     "eval plot": "experiment < results < output >",
-    "transfer fit": "train < model < adapt < out >",
-    "transfer predict": "folder < file < adapt < out >",
-    "transfer evaluate": "folder < file < adapt <",
-    "transfer explain": "folder < html >",
+    "fit": "train < model < adapt < out >",
+    "predict": "folder < file < adapt < out >",
+    "evaluate": "folder < file < adapt <",
+    "explain": "folder < html >",
 }
 
 
@@ -71,6 +73,8 @@ def commands(group=None, path=()):
     group = group or typer.main.get_command(app)
     for name in group.list_commands(None):
         command = group.get_command(None, name)
+        if command.hidden:  # the old name of another
+            continue
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))
         else:
@@ -157,17 +161,17 @@ CASES = {
         {"experiment": ["e.toml"], "results": ["results/cells.jsonl", "results/toy/rows.json"]},
         "new.svg",
     ),
-    ("transfer fit", "out"): Case(
-        "transfer fit in.csv --lang en --model m --adapt de=de.txt --out {}",
+    ("fit", "out"): Case(
+        "fit in.csv --lang en --model m --adapt de=de.txt --out {}",
         {"train": ["in.csv"], "model": ["m", "m/recipe.toml"], "adapt": ["de.txt"]},
     ),
-    ("transfer predict", "out"): Case(
-        "transfer predict tk in.csv --lang en --adapt en=in.txt --format csv --out {}",
+    ("predict", "out"): Case(
+        "predict tk in.csv --lang en --adapt en=in.txt --format csv --out {}",
         {"folder": ["tk", "tk/classifier.json", "tk/encoder/recipe.toml"], "file": ["in.csv"],
          "adapt": ["in.txt"]},
     ),
-    ("transfer explain", "html"): Case(
-        "transfer explain tk house --lang en --html {}",
+    ("explain", "html"): Case(
+        "explain tk house --lang en --html {}",
         {"folder": ["tk", "tk/classifier.json", "tk/encoder/spaces/tiny.safetensors"]},
     ),
 }  # fmt: skip

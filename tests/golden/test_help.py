@@ -19,21 +19,25 @@ COMMANDS = [
     ["build"],
     ["classify"],
     ["clean"],
+    ["detect"],
     ["embed"],
+    ["evaluate"],
+    ["explain"],
     ["extend"],
+    ["fit"],
     ["index"],
     ["label"],
     ["models"],
+    ["predict"],
     ["search"],
     ["serve"],
+    ["similarity"],
     ["spaces"],
     *(
         ["spaces", name]
         for name in ("list", "info", "neighbours", "convert", "fetch", "export", "merge")
     ),
     ["train"],
-    ["transfer"],
-    *(["transfer", name] for name in ("fit", "predict", "evaluate", "explain")),
 ]
 
 

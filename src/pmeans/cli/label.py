@@ -42,9 +42,7 @@ def label(
     model: Annotated[
         str, option("MODEL", "A model: its name or folder, a recipe, or a word space.")
     ] = "default",
-    save: Annotated[
-        Path | None, option("DIR", "Also write the classifier, as 'transfer fit' does.")
-    ] = None,
+    save: Annotated[Path | None, option("DIR", "Also write the classifier, as 'fit' does.")] = None,
     input_format: options.InputFormat = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = None,
@@ -54,8 +52,8 @@ def label(
 
     A row gets the label that it is nearest to in meaning, in any language. Descriptions are better
     than names. In a language with a hundred rows or more, labels are matched to the rows first,
-    unless they come from standard input. The output is that of 'pmeans transfer predict'. With some
-    hundred rows that people have labelled, 'pmeans transfer fit' is better.
+    unless they come from standard input. The output is that of 'pmeans predict'. With some
+    hundred rows that people have labelled, 'pmeans fit' is better.
     """
     from pmeans import jobs, models
     from pmeans.jobs.files import fields_of, match_labels

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -16,8 +17,9 @@ from typer.core import TyperGroup
 
 from pmeans import plugins
 from pmeans._version import __version__
-from pmeans.cli import build, embed, label, listing, search, serve, spaces, transfer
+from pmeans.cli import build, embed, label, listing, search, serve, spaces, texts, transfer
 from pmeans.cli.console import say, typed, warn
+from pmeans.cli.options import group
 from pmeans.errors import PmeansError
 
 COMMANDS = "pmeans.commands"
@@ -79,27 +81,40 @@ app = typer.Typer(
     cls=_Commands,
     help="Sentence embeddings from power means of word vectors.",
     epilog="'pmeans COMMAND --help' explains a command.",
-    add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},  # also of every command below
     rich_markup_mode=None,  # plain help: the same in a pipe, and no rich to import
     pretty_exceptions_enable=False,
 )
-app.command(epilog=embed.EXAMPLES)(embed.embed)
-app.command(epilog=label.EXAMPLES)(label.label)
-app.command(epilog=search.EXAMPLES)(search.search)
-app.command(epilog=search.INDEXING)(search.index)
+_COMMANDS: dict[Callable[..., None], str] = {
+    transfer.fit: transfer.FIT,
+    transfer.predict: transfer.PREDICT,
+    transfer.evaluate: transfer.EVALUATE,
+    transfer.classify: transfer.CLASSIFY,
+    transfer.explain: transfer.EXPLAIN,
+    label.label: label.EXAMPLES,
+    embed.embed: embed.EXAMPLES,
+    search.search: search.EXAMPLES,
+    search.index: search.INDEXING,
+    texts.similarity: texts.SIMILARITY,
+    texts.detect: texts.DETECT,
+}
+for _command, _epilog in _COMMANDS.items():
+    app.command(epilog=_epilog)(_command)
 app.command(epilog=serve.EXAMPLES, context_settings={"auto_envvar_prefix": "PMEANS_SERVE"})(
     serve.serve
 )
-app.command(epilog=build.TRAIN)(build.train)
+app.command(epilog=listing.EXAMPLES)(listing.models)
 app.command(epilog=build.BUILD)(build.build)
 app.command(epilog=build.EXTEND)(build.extend)
+app.command(epilog=build.TRAIN)(build.train)
 app.command(epilog=build.CLEAN)(build.clean)
-app.command(epilog=listing.EXAMPLES)(listing.models)
-app.command(epilog=transfer.CLASSIFY)(transfer.classify)
 app.add_typer(spaces.app, name="spaces")
-app.add_typer(transfer.app, name="transfer")
+# As these commands were called before.
+_group = group("Train a classifier in one language, and use it in others.")
+for _command in (transfer.fit, transfer.predict, transfer.evaluate, transfer.explain):
+    _group.command()(_command)
+app.add_typer(_group, name="transfer", hidden=True)
 
 
 def _print_version(wanted: bool) -> None:

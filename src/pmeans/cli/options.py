@@ -98,9 +98,7 @@ def _asked(which: type, field: str) -> tuple[Any, Help, dict[str, Any]]:
     return kind, help_, dict(*bounds)
 
 
-Classifier = Annotated[
-    Path, argument("DIR", "Folder of a classifier, made by 'pmeans transfer fit'.")
-]
+Classifier = Annotated[Path, argument("DIR", "Folder of a classifier, made by 'pmeans fit'.")]
 Text = Annotated[str, option_of(RowOptions, "text")]
 Lang = Annotated[str | None, option_of(RowOptions, "lang")]
 LangColumn = Annotated[str | None, option_of(RowOptions, "lang_column")]

@@ -32,7 +32,7 @@ def serve(
     ] = None,
     *,
     classifier: Annotated[
-        str | None, option("DIR", "A folder that 'transfer fit' wrote, to label texts.")
+        str | None, option("DIR", "A folder that 'fit' wrote, to label texts.")
     ] = None,
     index: Annotated[str | None, option("FILE", "Rows to search in, made with MODEL.")] = None,
     texts: Annotated[str | None, option("FILE", "The sentences that were embedded.")] = None,

@@ -1,4 +1,4 @@
-"""``pmeans transfer`` and ``classify``: train a classifier, use it, compare it, ask it why."""
+"""``pmeans fit``, ``predict``, ``evaluate``, ``classify``, ``explain``: all about classifiers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pmeans.cli import engines, options
 from pmeans.cli.console import job, progress, say, say_labelled, say_lost, table, warn
-from pmeans.cli.options import argument, examples, flag, group, option
+from pmeans.cli.options import argument, examples, flag, option
 from pmeans.errors import count
 from pmeans.jobs.options import PredictOptions
 
 if TYPE_CHECKING:
     from pmeans.transfer import Chosen, Evaluation, TransferClassifier
 
-app = group("Train a classifier in one language, and use it in others.")
 Label = Annotated[str, option("NAME", "Name of the column with the labels.")]
 Separator = Annotated[
     str | None, option("TEXT", "What separates labels, if rows have several of them.")
@@ -32,7 +31,9 @@ Adapt = Annotated[
 OneJson = Annotated[bool, flag("--json", "Print one JSON object.")]
 
 
-@app.command(epilog=examples("pmeans transfer fit train.csv --lang en --out my-classifier/"))
+FIT = examples("pmeans fit train.csv --lang en --out my-classifier/")
+
+
 def fit(
     train: Annotated[str, argument("TRAIN", "Labelled rows: .csv, .tsv, .jsonl, .parquet.")],
     *,
@@ -111,11 +112,9 @@ def fit(
     say_lost(chosen.empty, rows.skipped)
 
 
-@app.command(
-    epilog=examples(
-        "pmeans transfer predict my-classifier/ news.csv --lang de --out predictions.csv"
-    )
-)
+PREDICT = examples("pmeans predict my-classifier/ news.csv --lang de --out predictions.csv")
+
+
 @options.taking(PredictOptions)
 def predict(
     folder: options.Classifier,
@@ -179,7 +178,9 @@ def predict(
     say_labelled(state, out, words.warnings(encoder))
 
 
-@app.command(epilog=examples("pmeans transfer evaluate my-classifier/ test.csv --lang fr"))
+EVALUATE = examples("pmeans evaluate my-classifier/ test.csv --lang fr")
+
+
 def evaluate(
     folder: options.Classifier,
     file: Annotated[str, argument("FILE", "Labelled rows, as for 'fit'.")],
@@ -220,9 +221,9 @@ def evaluate(
         warn(f"labels that training did not have, counted as wrong: {shown}.")
 
 
-@app.command(
-    epilog=examples('pmeans transfer explain my-classifier/ "Die Suppe war kalt." --lang de')
-)
+EXPLAIN = examples('pmeans explain my-classifier/ "Die Suppe war kalt." --lang de')
+
+
 def explain(
     folder: options.Classifier,
     sentence: Annotated[str, argument("SENTENCE", "Text to explain.")],
@@ -293,7 +294,7 @@ def classify(
     """Label single texts, or the lines of standard input.
 
     Prints label, probability, language and text, with tabs between them, and a note where a text is
-    unsure, has no known word, or is in a doubtful language. 'pmeans transfer predict' does the same
+    unsure, has no known word, or is in a doubtful language. 'pmeans predict' does the same
     for files.
     """
     from pmeans.jobs.rows import likeliest, single_rows

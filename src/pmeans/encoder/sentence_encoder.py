@@ -26,7 +26,6 @@ from pmeans.languages.codes import language_code
 from pmeans.languages.identifier import Identifier
 from pmeans.languages.resolution import (
     AUTO,
-    Detection,
     Doubts,
     Languages,
     TextLanguages,
@@ -44,6 +43,10 @@ LONG_CHUNK = 32768
 
 LONGEST_CHUNK = 1 << 24
 """Characters of a chunk, beyond which it is halved: whole books need no more memory than tweets."""
+
+
+Comparable = Array | Sequence[str] | str
+"""Rows, or texts that stand for theirs."""
 
 
 class SentenceEncoder(abc.ABC):
@@ -199,8 +202,10 @@ class SentenceEncoder(abc.ABC):
         for texts, langs in chunks(sentences, lang, batch_size):
             yield self.encode_rows(texts, lang=langs, n_threads=n_threads)
 
-    def detect(self, texts: Iterable[str]) -> list[Detection]:
-        """Find the language of each text."""
+    def detect(self, texts: str | Iterable[str]) -> Any:
+        """Return the `Detection` of one `str`, or a list with one for each text."""
+        if isinstance(texts, str):
+            return self.identify([texts]).detections()[0]
         blocks = (self.identify(some) for some, _ in chunks(texts, None, LONG_CHUNK))
         return [each for block in blocks for each in block.detections()]
 
@@ -249,13 +254,23 @@ class SentenceEncoder(abc.ABC):
         languages = self.languages_of(texts, lang, n_threads, doubts)
         return groups(languages, len(texts), self.language)
 
-    def similarity(self, a: Array, b: Array) -> Floats:
-        """Return the cosine of every row of a with every row of b, (n_a, n_b)."""
-        return unit_rows(a) @ unit_rows(b).T
+    def similarity(self, a: Comparable, b: Comparable) -> Any:
+        """Return the cosine of every row of a with every row of b, (n_a, n_b).
 
-    def similarity_pairwise(self, a: Array, b: Array) -> Floats:
-        """Return the cosine of each row of a with the same row of b, (n,)."""
-        return np.einsum("ij,ij->i", unit_rows(a), unit_rows(b))
+        Texts stand for their rows. Of two `str` it is one number.
+        """
+        cosines = self._unit(a) @ self._unit(b).T
+        return float(cosines[0, 0]) if isinstance(a, str) and isinstance(b, str) else cosines
+
+    def similarity_pairwise(self, a: Comparable, b: Comparable) -> Floats:
+        """Return the cosine of each row or text of a with the same one of b, (n,)."""
+        return np.einsum("ij,ij->i", self._unit(a), self._unit(b))
+
+    def _unit(self, compared: Comparable) -> Floats:
+        texts = [compared] if isinstance(compared, str) else compared
+        if isinstance(texts, list | tuple) and {*map(type, texts)} == {str}:
+            return unit_rows(self.encode_rows(texts))
+        return unit_rows(cast("Array", texts))
 
     def get_embedding_dimension(self) -> int:
         """Return `dim`."""

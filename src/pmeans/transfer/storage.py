@@ -97,7 +97,7 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
     if not path.is_file():
         raise StorageError(
             f"{str(folder)!r} holds no {_NAMES}: it is not a saved classifier. "
-            "'pmeans transfer fit' makes one."
+            "'pmeans fit' makes one."
         )
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

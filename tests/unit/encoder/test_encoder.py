@@ -208,6 +208,19 @@ def test_a_prompt_is_put_before_every_sentence(toy):
     ]  # fmt: skip
 
 
+def test_texts_are_compared_as_their_rows(toy):
+    texts = ["the cat", "cat"]
+    english = encoder(toy).for_language("en")
+    rows = english.encode(texts)
+    cosines = english.similarity(rows, rows)
+    np.testing.assert_array_equal(english.similarity(texts, texts), cosines)
+    pairs = english.similarity_pairwise(texts, texts[::-1])
+    np.testing.assert_array_equal(pairs, english.similarity_pairwise(rows, rows[::-1]))
+    one = english.similarity(*texts)
+    assert isinstance(one, float)
+    assert one == pytest.approx(cosines[0, 1])
+
+
 def test_similarity_is_the_cosine(toy):
     a = np.array([[3, 4], [0, 0]], np.float32)
     assert encoder(toy).similarity(a, a).tolist() == pytest.approx(

@@ -362,7 +362,7 @@ def test_a_bucket_that_does_not_exist_is_told_without_many_tries(tmp_path, model
 
 
 @pytest.mark.parametrize(("engine", "library"), [("ray", "ray"), ("spark", "pyspark")])
-@pytest.mark.parametrize("command", ["embed", "transfer predict"])
+@pytest.mark.parametrize("command", ["embed", "predict"])
 def test_an_engine_that_is_absent_is_named_with_its_extra(monkeypatch, engine, library, command):
     monkeypatch.setitem(sys.modules, library, None)
     done = CliRunner().invoke(app, [*command.split(), "x", "y", "--engine", engine, "--out", "z"])

@@ -1,4 +1,4 @@
-"""``pmeans transfer``: files in, files out, and what is said about them."""
+"""``pmeans fit``, ``predict`` and the like: files in, files out, and what is said about them."""
 
 import csv
 import errno
@@ -24,7 +24,7 @@ from toy_identifier import make_identifier
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lambda line: CliRunner().invoke(app, ["transfer", *line.split()])
+    return lambda line: CliRunner().invoke(app, line.split())
 
 
 def write_csv(path, lang, n=40, extra=""):
@@ -414,7 +414,7 @@ def test_labels_that_differ_in_case_alone_are_pointed_out(run, files):
 
 def test_the_encoding_that_was_guessed_is_said(files):
     (files / "old.txt").write_bytes("die übel suppe\n".encode("windows-1252"))
-    command = ["-m", "pmeans", "transfer", "predict", "model", "old.txt", "--lang", "German"]
+    command = ["-m", "pmeans", "predict", "model", "old.txt", "--lang", "German"]
     done = subprocess.run(
         [sys.executable, *command], cwd=files, capture_output=True, text=True, check=False
     )
