@@ -71,7 +71,7 @@ def replacing(path: str | Path, inputs: Iterable[str | Path] = ()) -> Iterator[I
             os.replace(temporary, target)
         except BaseException as error:
             temporary.unlink(missing_ok=True)
-            raise _told(error, Path(path)) from error
+            raise _as_storage_error(error, Path(path)) from error
 
 
 def _temporary(target: Path) -> tuple[Path, IO[bytes]]:
@@ -158,7 +158,7 @@ def replacing_folder(
             _check_replaceable(target, what, ours)
             put_in_place(new, target, old)
         except BaseException as error:
-            raise _told(error, Path(folder)) from error
+            raise _as_storage_error(error, Path(folder)) from error
         finally:
             clear(target, new, old)
             lock.unlink(missing_ok=True)
@@ -200,7 +200,7 @@ def _writable(path: Path) -> Iterator[None]:
         raise StorageError(f"cannot write {str(path)!r}: {error.strerror}.") from error
 
 
-def _told(error: BaseException, path: Path) -> BaseException:
+def _as_storage_error(error: BaseException, path: Path) -> BaseException:
     """Say of an error of the system that nothing is lost; any other stays as it is."""
     if not isinstance(error, OSError):
         return error

@@ -46,7 +46,7 @@ def render(
         *(_composed(space) for space in encoder.spaces.values() if space.subwords),
         "## Fitted",
         _table(["language", "z-norm", "map"], _fitted(encoder)),
-        *([_told_apart(encoder)] if encoder.identifier else ()),
+        *([_other_languages(encoder)] if encoder.identifier else ()),
         "## Files",
         _table(["file", "bytes"], files),
     ]
@@ -116,7 +116,7 @@ def _power(p: Power) -> str:
     return "one per dimension" if isinstance(p, tuple) else f"{p:g}"
 
 
-def _told_apart(encoder: PowerMeanEncoder) -> str:
+def _other_languages(encoder: PowerMeanEncoder) -> str:
     known = encoder.identifier.languages if encoder.identifier else ()
     others = ", ".join(sorted(set(known) - set(encoder.languages)))
     return f"The language of a text is found, also if it is one of these others: {others}."

@@ -112,7 +112,7 @@ class Graph:
         """Put the files of made spaces in place of what makes them; return these as well."""
         inputs: dict[Path, Node] = {}
 
-        def made(name: str, role: Role) -> str:
+        def file_of(name: str, role: Role) -> str:
             if role == "file" or not is_space_path(name) or name.endswith(".safetensors"):
                 is_path = role == "file" or is_space_path(name)
                 self.inputs |= set(_belonging(Path(name) if is_path else path_of(name)))
@@ -121,7 +121,7 @@ class Graph:
             inputs[node.path] = node
             return str(node.path)
 
-        return settings.renamed(made), tuple(inputs.values())
+        return settings.renamed(file_of), tuple(inputs.values())
 
     def make(self, nodes: Sequence[Node], *, progress: Progress, again: bool = False) -> list[str]:
         """Make what is missing, in order; return the names of the spaces that were made.
@@ -153,7 +153,7 @@ class Graph:
     def _identity(self, trainer: Trainer) -> str:
         """Return a hash of everything that the trainer's space depends on."""
 
-        def told(name: str, role: Role) -> str:
+        def content_of(name: str, role: Role) -> str:
             path = Path(name)
             if role == "space":
                 if path.parent == self.folder:
@@ -161,7 +161,7 @@ class Graph:
                 path = Path(find_space(name).path)
             return f"{path.name} {self._digest(path)}"
 
-        depends = (VERSION, type(trainer).__name__, trainer.renamed(told))
+        depends = (VERSION, type(trainer).__name__, trainer.renamed(content_of))
         return identity(depends, digits=SHORT)
 
     def _digest(self, path: Path) -> str:

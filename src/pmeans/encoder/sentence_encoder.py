@@ -174,7 +174,7 @@ class SentenceEncoder(abc.ABC):
             )
         if prompt:
             texts = [prompt + text for text in kernels.checked_strings(texts)]
-        encode = self._told if show_progress_bar else self.encode_rows
+        encode = self._encode_counting if show_progress_bar else self.encode_rows
         rows = encode(texts, lang=lang, out=out, n_threads=n_threads)
         if truncate_dim is not None:
             rows = rows[:, :truncate_dim]
@@ -278,7 +278,7 @@ class SentenceEncoder(abc.ABC):
 
     get_sentence_embedding_dimension = get_embedding_dimension
 
-    def _told(
+    def _encode_counting(
         self,
         texts: Iterable[str],
         *,

@@ -163,7 +163,7 @@ def embedding_identity(
     """Return what a vector depends on beside its text; ``lang`` as `language_of_rows` has it."""
     return {
         "model": encoder.fingerprint(),
-        **_found_by(encoder, lang),
+        **_identifier_of(encoder, lang),
         "normalize": options.normalize,
         "dtype": options.dtype,
     }
@@ -180,10 +180,10 @@ def labelling_identity(classifier: TransferClassifier, lang: str | None) -> dict
         "model": classifier.encoder_.fingerprint(),
         "classifier": identity(*content, digits=SHORT),
         "unsure": classifier.unsure,
-        **_found_by(classifier.encoder_, lang),
+        **_identifier_of(classifier.encoder_, lang),
     }
 
 
-def _found_by(encoder: SentenceEncoder, lang: str | None) -> dict[str, Any]:
+def _identifier_of(encoder: SentenceEncoder, lang: str | None) -> dict[str, Any]:
     identifier = encoder.identifier if lang == AUTO else None
     return {"lang": lang, **({"identifier": identifier.digest()} if identifier else {})}

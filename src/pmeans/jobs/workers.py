@@ -116,7 +116,7 @@ def _write(
     where, row, stop = piece["path"], piece["start"], piece["stop"]
     with (
         open_file(piece["address"], where) as stream,
-        _damage_told(pyarrow, where),
+        _parquet_errors(pyarrow, where),
         pyarrow.parquet.ParquetFile(stream) as file,
         replacing(path) as target,
         contextlib.ExitStack() as closing,
@@ -138,7 +138,7 @@ def _write(
 
 
 @contextlib.contextmanager
-def _damage_told(pyarrow: Any, where: str) -> Iterator[None]:
+def _parquet_errors(pyarrow: Any, where: str) -> Iterator[None]:
     """Say what is wrong with a file; an error of the system, which may pass, is the engine's."""
     try:
         yield

@@ -39,7 +39,7 @@ def checked_kind(name: str) -> Kind:
     )
 
 
-def kept(kind: Kind) -> dict[Path, int]:
+def contents(kind: Kind) -> dict[Path, int]:
     """Return the number of bytes of each file of a kind that no process is at work on."""
     files = (path for pattern in _OURS[kind] for path in folder(kind).glob(pattern))
     there = (path for path in sorted(files) if path.is_file() and not path.is_symlink())
@@ -48,7 +48,7 @@ def kept(kind: Kind) -> dict[Path, int]:
 
 def remove(kind: Kind) -> tuple[int, int]:
     """Remove what is kept of a kind; return the number of files and of bytes."""
-    found = kept(kind)
+    found = contents(kind)
     for path in found:
         path.unlink(missing_ok=True)
     for left in _folders(kind):

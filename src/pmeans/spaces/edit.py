@@ -45,7 +45,7 @@ def limit(space: WordSpace, n: int) -> WordSpace:
     """Keep the first ``n`` words of each language, in most files the commonest."""
     if n < 1:
         raise InputError(f"cannot limit a space to {n} words; give at least 1.")
-    return _kept(space, {lang: np.arange(len(t)) < n for lang, t in space.tables.items()})
+    return _subset(space, {lang: np.arange(len(t)) < n for lang, t in space.tables.items()})
 
 
 def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
@@ -65,7 +65,7 @@ def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
         kept[rows[rows >= 0]] = True
     named = {space.code(lang) for lang in words}
     tables = {lang: table for lang, table in space.tables.items() if lang in named}
-    return _kept(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
+    return _subset(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
 
 
 def only(space: WordSpace, languages: Iterable[str]) -> WordSpace:
@@ -74,7 +74,7 @@ def only(space: WordSpace, languages: Iterable[str]) -> WordSpace:
     tables = {lang: table for lang, table in space.tables.items() if lang in codes}
     if len(tables) in (0, len(space.tables)):
         return space
-    return _kept(space, {lang: np.ones(len(table), np.bool_) for lang, table in tables.items()})
+    return _subset(space, {lang: np.ones(len(table), np.bool_) for lang, table in tables.items()})
 
 
 def with_phrases(space: WordSpace, joiner: str) -> WordSpace:
@@ -92,7 +92,7 @@ def with_phrases(space: WordSpace, joiner: str) -> WordSpace:
         words, offsets = respelled(table, joiner.encode(), b" ")
         tables[lang] = index.table_of(words, offsets, table.start, phrases=True)
     new = {lang: ~index.repeated(table.words, table.offsets) for lang, table in tables.items()}
-    return _kept(replace(space, tables=tables), new)
+    return _subset(replace(space, tables=tables), new)
 
 
 def respelled(table: WordTable, joiner: bytes, other: bytes) -> tuple[Bytes, Ints]:
@@ -216,7 +216,7 @@ def _word_of(space: WordSpace, row: int) -> str:
     )
 
 
-def _kept(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
+def _subset(space: WordSpace, masks: Mapping[str, Mask]) -> WordSpace:
     """Keep the marked words of each language, and no others; masks follow the row order."""
     tables: dict[str, WordTable] = {}
     rows = [np.empty(0, dtype=np.int64)]

@@ -207,7 +207,7 @@ class Table(Parser):
         chunk = lines.chunk()
         if chunk is not None:
             if self._delimiter is None:
-                self._delimiter = self._found(chunk.text)
+                self._delimiter = self._guess_delimiter(chunk.text)
             records, ends = self._records(chunk, 0, just_one=True)
             if records and isinstance(records[0], _RecordError):
                 raise FormatError(f"{lines.where} {records[0].line:,}: {records[0]}.")
@@ -303,7 +303,7 @@ class Table(Parser):
             return None
         return records if len(records) == reader.line_num and all(records) else None
 
-    def _found(self, text: str) -> str:
+    def _guess_delimiter(self, text: str) -> str:
         """Return the delimiter that the first rows speak for."""
         sample = "".join(islice(io.StringIO(text, newline="\n"), 10 * _SAMPLE))
 

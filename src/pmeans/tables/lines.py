@@ -80,7 +80,7 @@ def _marked(head: bytes, name: str) -> str | None:
     return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
 
 
-def _told(head: bytes, name: str, lang: str | None) -> str:
+def _guess_encoding(head: bytes, name: str, lang: str | None) -> str:
     """Tell the encoding by the first bytes beyond ASCII, as the docstring of the module says."""
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
     beyond = [character for character in text if character > "\x7f"]
@@ -242,7 +242,7 @@ class Lines:
         while len(self._ahead) < at + _HEAD and (more := self._stream.read(_CHUNK)):
             self._ahead += more
         head = self._ahead[at : at + _HEAD]
-        self.encoding, self._certain = _told(head, self.name, self._lang), True
+        self.encoding, self._certain = _guess_encoding(head, self.name, self._lang), True
 
     def advance(self, chunk: Chunk, n_lines: int, rows: int) -> Place:
         """Take the lines of a chunk up to some number, with so many rows; return their end."""

@@ -86,7 +86,7 @@ class Teacher(FromFiles):
         folder = cache.folder("teachers") / f"{self.name}-{identity}"
         keys, first, places = np.unique(_keys(sentences), return_index=True, return_inverse=True)
         parts: list[tuple[Array, Array]] = []
-        for kept_keys, kept in _kept(folder, identity):
+        for kept_keys, kept in _stored_vectors(folder, identity):
             at = np.searchsorted(keys[:-1], kept_keys)
             here = keys[at] == kept_keys
             parts.append((at[here], kept[here]))
@@ -124,7 +124,7 @@ def _keys(sentences: Sequence[str]) -> Array:
     return np.frombuffer(hashed, dtype="<u8")
 
 
-def _kept(folder: Path, identity: str) -> Iterator[tuple[Array, Array]]:
+def _stored_vectors(folder: Path, identity: str) -> Iterator[tuple[Array, Array]]:
     """Yield the keys and vectors of each file, (n,) and (n, dim)."""
     width = None
     for path in sorted(folder.glob("*.safetensors")):

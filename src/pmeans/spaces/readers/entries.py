@@ -212,7 +212,7 @@ class Tally:
         self._policy = policy
         self._examples: list[str] = []
 
-    def found(self, problem: Problem, place: int, what: str, n: int = 1) -> None:
+    def enter(self, problem: Problem, place: int, what: str, n: int = 1) -> None:
         """Take note of a problem at a line or entry; raise `FormatError` if it is to be refused."""
         where = f"{self.unit} {place}: {what}"
         if getattr(self._policy, problem) == "fail":
@@ -246,7 +246,7 @@ def usable(entries: Entries, tally: Tally) -> Entries:
 
     def leave_out(problem: Problem, i: int, what: str) -> None:
         if keep[i]:
-            tally.found(problem, int(entries.places[i]), what)
+            tally.enter(problem, int(entries.places[i]), what)
             keep[i] = False
 
     for i in np.flatnonzero(np.diff(entries.offsets) == 0).tolist():
@@ -302,7 +302,7 @@ def distinct(entries: Entries, tally: Tally) -> Entries:
     again = np.flatnonzero(index.repeated(entries.words, entries.offsets))
     for i in again.tolist():
         what = f"the word {spelled(entries.word(i))} came before"
-        tally.found("duplicates", int(entries.places[i]), what)
+        tally.enter("duplicates", int(entries.places[i]), what)
     return entries.take(np.delete(np.arange(len(entries)), again)) if len(again) else entries
 
 

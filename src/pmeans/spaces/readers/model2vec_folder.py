@@ -54,7 +54,7 @@ def read_model2vec(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
         if not word:
             tally.counts["not_words"] += 1
         elif not 0 <= number < n_tokens:
-            tally.found("malformed", number, f"no vector for {spelled(word)}")
+            tally.enter("malformed", number, f"no vector for {spelled(word)}")
         else:
             words.append(word)
             ids.append(number)

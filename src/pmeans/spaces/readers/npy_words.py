@@ -31,7 +31,7 @@ def read_npy_words(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
     wanted = min(max(len(words), len(matrix)), limit)
     if n < wanted:
         what = f"{len(words):,} words for {len(matrix):,} vectors"
-        tally.found("truncated", n + 1, what, wanted - n)
+        tally.enter("truncated", n + 1, what, wanted - n)
     tally.seen = min(n, wanted)
     entries = Entries.of(words[: tally.seen], matrix[: tally.seen])
     return make_space(usable(entries, tally), tally, name, lang)

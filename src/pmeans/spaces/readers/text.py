@@ -71,7 +71,7 @@ def read_mapped(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
         found = SUFFIX.fullmatch(word)
         if not found:
             what = f"the word {spelled(word)} has no language such as '_en' at its end"
-            tally.found("malformed", int(entries.places[i]), what)
+            tally.enter("malformed", int(entries.places[i]), what)
         elif len(groups.setdefault(found[2], [])) == limit:
             tally.seen -= 1  # read, but beyond the limit
         else:
@@ -184,7 +184,7 @@ def _parse(block: memoryview, at: int, dim: int, limit: int, tally: Tally) -> tu
         for i in bad.tolist():
             problem = _PROBLEMS[int(status[i])]
             what = _described(lines[i], problem, dim) if tally.wants(problem) else ""
-            tally.found(problem, at + i, what)
+            tally.enter(problem, at + i, what)
     return Entries(words, offsets, vectors, good + at), len(status)
 
 
@@ -227,6 +227,6 @@ def _check_end(layout: Layout, at: int, cut_off: bool, tally: Tally) -> None:
         expected = f", and {announced:,} words are announced" if announced > tally.seen else ""
         how = "is cut off" if cut_off else "ends"
         what = f"the file {how} after {tally.seen:,} words{expected}"
-        tally.found("truncated", at, what, missing)
+        tally.enter("truncated", at, what, missing)
     elif announced < tally.seen:
         tally.note(f"line 1: announces {announced:,} words, and there are {tally.seen:,}")

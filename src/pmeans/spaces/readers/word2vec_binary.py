@@ -44,7 +44,7 @@ def read_word2vec_binary(tally: Tally, name: str, lang: str, limit: int) -> Word
             _report_missing(stream, n, tally)
         elif n == announced and stream.read(2).strip(b"\r\n"):
             tally.seen += 1
-            tally.found("malformed", n + 1, f"more data after the {n:,} words announced")
+            tally.enter("malformed", n + 1, f"more data after the {n:,} words announced")
     return make_space(found.entries(), tally, name, lang)
 
 
@@ -76,7 +76,7 @@ def _read_block(stream: Stream, n: int, dim: int) -> tuple[list[bytes], Floats]:
 
 def _report_missing(stream: Stream, n: int, tally: Tally) -> None:
     damage = f" ({stream.damage})" if stream.damage else ""
-    tally.found(
+    tally.enter(
         "truncated",
         tally.seen + 1,
         f"the file ends, or makes no sense any more{damage}; {n:,} words are announced",
