@@ -210,7 +210,7 @@ def make_world(folder):
         "de.txt": "ein haus\nein hund\nhaus\n" * 5,
         "in.csv": "text,label\n"
         + "".join(f"{t},{x}\n" for t, x in zip(texts, labels, strict=True)),
-        "x.toml": 'kind = "repair"\nname = "r"\nspace = "y.toml"\nsteps = ["centre"]\n',
+        "x.toml": 'kind = "merge"\nname = "r"\nspaces = ["y.toml"]\n',
         "y.toml": 'kind = "merge"\nname = "y"\nspaces = ["{data}/v.txt", "s.safetensors"]\n',
         "model.toml": 'card = "card.md"\nparts = [{ space = "./s.safetensors" }]\n'
         'texts = [{ path = "{data}/pairs.tsv", first = "en", second = "de" }]\n',

@@ -35,11 +35,8 @@ KINDS: dict[str, str] = {
     "bivcd": "pmeans.training.bivcd:Bivcd",
     "fasttext": "pmeans.training.word2vec:FastText",
     "attract-repel": "pmeans.training.specialise:AttractRepel",
-    "morph-fit": "pmeans.training.specialise:MorphFit",
     "dictionary": "pmeans.training.lexicon:Dictionary",
-    "repair": "pmeans.training.repair:Repair",
     "taught": "pmeans.training.taught:Taught",
-    "random": "pmeans.training.joined:RandomVectors",
 }
 """The class of each kind of our own."""
 
@@ -98,7 +95,10 @@ def _of_kind(kind: object, known: Mapping[str, str], path: str | Path) -> type[A
         else:
             hint = did_you_mean(str(kind), known)
         names = ", ".join(known) or "those that are installed"
-        raise ConfigError(f"{path}: kind {kind!r} is none of {names}.{hint}")
+        raise ConfigError(
+            f"{path}: kind {kind!r} is none of {names}.{hint} "
+            "Packages add further kinds: see docs/training.md and docs/baselines.md."
+        )
     found: type[Any] = plugins.load(known[kind])
     return found
 

@@ -17,11 +17,10 @@ import numpy as np
 from pmeans.errors import ConfigError, FormatError, InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.tables import read_lines
-from pmeans.training.morphology import MORPHOLOGY
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Ints
 
-_NO_PAIRS: Ints = np.empty((0, 2), dtype=np.int64)
+NO_PAIRS: Ints = np.empty((0, 2), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def gather(
     """
 
     def rows(files: Sequence[WordPairFile]) -> Ints:
-        found = [_NO_PAIRS]
+        found = [NO_PAIRS]
         for file in files:
             # One language stands for both columns.
             sides = zip(zip(*file.read(), strict=True), 2 * file.languages, strict=False)
@@ -91,17 +90,6 @@ def gather(
         return np.concatenate(found)
 
     return clean(len(space), rows(attract), rows(repel), rows(without))
-
-
-def morphological(space: WordSpace, languages: Sequence[str]) -> Constraints:
-    """Return what the rules of some languages find among the words of a space."""
-    near, far = [_NO_PAIRS], [_NO_PAIRS]
-    for lang in languages:
-        rules, words = MORPHOLOGY[lang], list(space.words(lang))
-        for found, pairs in ((near, rules.attract(words)), (far, rules.repel(words))):
-            flat = space.find([word for pair in pairs for word in pair], lang)
-            found.append(flat.reshape(-1, 2))
-    return clean(len(space), np.concatenate(near), np.concatenate(far), _NO_PAIRS)
 
 
 def clean(n_words: int, attract: Ints, repel: Ints, without: Ints) -> Constraints:

@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from pmeans import kernels
 from pmeans.encoder.postprocess import unit_rows
-from pmeans.errors import InputError
 from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import WordSpace
-from pmeans.training.corpus import Pair, PairFile, Portion
-from pmeans.types import Array, Floats, Ints
+from pmeans.training.corpus import Pair, PairFile
+from pmeans.types import Array, Floats
 
 _ROWS = 2048  # of a matrix of cosines
-FEWEST = 100
-"""Pairs; of fewer not even two could be held out for each purpose."""
-
-
-@dataclass(frozen=True, eq=False)
-class SentencePairs:
-    """The pairs of one file that have known words on both sides."""
-
-    lang: str  # the second language
-    first: Floats  # means of the pivot's sentences, (n, dim_first)
-    second: Floats  # means of their translations, (n, dim_second)
-    sources: Array  # where each pair comes from, (n,) strings
-    parts: Mapping[Portion, Ints]  # the rows to train on, to stop on and to test on
-
-
-def load(file: PairFile, spaces: Mapping[str, WordSpace], seed: int) -> SentencePairs:
-    """Read a file of pairs; the seed draws the pairs of a limit."""
-    read = file.read(seed)
-    pairs = [pair for part in read.values() for pair in part]
-    here, there = spaces[file.first], spaces[file.second]
-    first, knows_first = sentence_means(here, file.first, [pair.first for pair in pairs])
-    second, knows_second = sentence_means(there, file.second, [pair.second for pair in pairs])
-    known = knows_first & knows_second
-    labels = np.repeat(list(read), [len(part) for part in read.values()])[known]
-    parts = {part: np.flatnonzero(labels == part) for part in read}
-    if known.sum() < FEWEST or not min(map(len, parts.values())):
-        raise InputError(
-            f"{file.path}: {known.sum()} of {len(pairs):,} pairs have known words on both sides; "
-            f"at least {FEWEST} of one source are needed. {here.name!r} knows words of "
-            f"{knows_first.sum():,} first sentences ({file.first}), {there.name!r} of "
-            f"{knows_second.sum():,} second ones ({file.second})."
-        )
-    sources = np.array([pair.source for pair in pairs])[known]
-    return SentencePairs(file.second, first[known], second[known], sources, parts)
 
 
 def sentence_means(space: WordSpace, lang: str, sentences: Sequence[str]) -> tuple[Floats, Array]:

@@ -36,8 +36,7 @@ from pmeans.errors import ConfigError, InputError
 from pmeans.identity import identity
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import Constraints, WordPairFile, gather, morphological
-from pmeans.training.morphology import MORPHOLOGY
+from pmeans.training.constraints import Constraints, WordPairFile, gather
 from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Floats, Ints, Progress
 
@@ -142,26 +141,6 @@ class AttractRepel(Specialiser):
 
     def _constraints(self, space: WordSpace) -> Constraints:
         return gather(space, self.attract, self.repel, self.without)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MorphFit(Specialiser):
-    """Specialise a space by the morphology of its languages; nothing but the space is needed.
-
-    Attributes:
-        languages: Whose rules to apply: ``"en"``, ``"de"``, ``"fr"``.
-    """
-
-    languages: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for lang in self.languages:
-            if lang not in MORPHOLOGY:
-                raise ConfigError(f"no morphology of {lang!r}; there is {', '.join(MORPHOLOGY)}.")
-
-    def _constraints(self, space: WordSpace) -> Constraints:
-        return morphological(space, self.languages)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from pmeans.training.bag_means import averaging
 from pmeans.training.bags import BagReader, Bags, Vocabulary
 from pmeans.training.corpus import Pair, PairFile, words
 from pmeans.training.lexicon import read_dictionary
-from pmeans.training.repair import Affine, pca
 from pmeans.training.trainer import FilePath, FromFiles
 from pmeans.types import Array, Floats, Ints
 
@@ -31,6 +31,7 @@ FITTED = 100_000
 """Sentences, at most, whose vectors tell the directions of largest variance."""
 _APART = re.compile(r" (?=n't\b|['-]\w)|(?<=\w') ")
 _LOOKED_AT = 1000
+_ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,48 @@ def add_pairs(file: PairFile, reader: BagReader, known: Collection[str], seed: i
     if not sum([reader.add(pair.first, file.second, pair.second) for pair in train]):
         raise InputError(f"{file.path}: no pair has words on both sides.")
     return dev[:: -(-len(dev) // COMPARED) or 1]
+
+
+class Affine(NamedTuple):
+    """The map ``x -> (x - mean) @ matrix + offset``."""
+
+    mean: Array  # (dim,) float64
+    matrix: Array  # (dim, n_columns) float64
+    offset: Array | float = 0.0  # (n_columns,) float64, or a number for all columns
+
+    def __call__(self, rows: Array) -> Floats:
+        """Map rows, (n, dim) to (n, n_columns) float32."""
+        mapped = np.empty((len(rows), self.matrix.shape[1]), dtype=np.float32)
+        for low in range(0, len(rows), _ROWS):
+            block = slice(low, low + _ROWS)
+            mapped[block] = (rows[block] - self.mean) @ self.matrix + self.offset
+        return mapped
+
+
+def pca(rows: Array, k: int) -> Affine:
+    """Fit the map onto the ``k`` directions of largest variance, the largest first."""
+    mean, _, directions = principal_axes(rows)
+    return Affine(mean, directions[:, :k])
+
+
+def moments(rows: Array) -> tuple[Array, Array]:
+    """Return mean (dim,) and covariance (dim, dim) in float64, in little memory."""
+    mean = rows.mean(axis=0, dtype=np.float64)
+    covariance = np.zeros((len(mean), len(mean)))
+    for low in range(0, len(rows), _ROWS):
+        block = rows[low : low + _ROWS] - mean
+        covariance += block.T @ block
+    return mean, covariance / len(rows)
+
+
+def principal_axes(rows: Array) -> tuple[Array, Array, Array]:
+    """Return mean (dim,), variances (dim,) and directions (dim, dim), columns, largest first."""
+    mean, covariance = moments(rows)
+    variances, directions = np.linalg.eigh(covariance)
+    variances, directions = variances[::-1], directions[:, ::-1]
+    # An eigenvector's sign is arbitrary: its largest number is made positive.
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))]
+    return mean, variances, directions * np.where(largest < 0, -1, 1)
 
 
 def largest_axes(spoken: Array, dim: int, teacher: str, pivot: str) -> Affine:

@@ -45,11 +45,11 @@ from pmeans.training.composed_words import ComposedWords
 from pmeans.training.corpus import PairFile, TextFile, text_lines
 from pmeans.training.ngrams import folded_buckets
 from pmeans.training.phrases import useful_phrases
-from pmeans.training.repair import Affine
 from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.start_vectors import (
     COMMON,
     LISTED,
+    Affine,
     DictionaryFile,
     Lexica,
     add_pairs,

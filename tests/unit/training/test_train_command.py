@@ -6,16 +6,16 @@ from typer.testing import CliRunner
 
 import pmeans
 from pmeans.cli.main import app
-from pmeans.training.repair import Repair
+from pmeans.training.joined import Merge
 
 
 @pytest.fixture
 def toml(tmp_path, monkeypatch):
-    """A repair of three words."""
+    """A copy of three words."""
     monkeypatch.setenv("PMEANS_HOME", str(tmp_path / "home"))
     space = pmeans.WordSpace.from_words("s", {"en": ["a", "b", "c"]}, np.eye(3))
     pmeans.save_space(space, tmp_path / "s.safetensors")
-    text = 'kind = "repair"\nname = "r"\nspace = "s.safetensors"\nsteps = ["centre"]\n'
+    text = 'kind = "merge"\nname = "r"\nspaces = ["s.safetensors"]\n'
     (tmp_path / "r.toml").write_text(text)
     return tmp_path / "r.toml"
 
@@ -45,7 +45,7 @@ def test_the_space_goes_where_it_was_asked_for(toml, tmp_path):
 def test_an_interruption_keeps_the_state_beside_the_made_space_and_says_how_to_go_on(
     toml, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(Repair, "train", interrupted)
+    monkeypatch.setattr(Merge, "train", interrupted)
     result = run(toml, "--out", tmp_path / "x.safetensors")
     assert result.exit_code == 130
     assert result.stderr == "interrupted: run the same command again to go on from here.\n"
@@ -54,7 +54,7 @@ def test_an_interruption_keeps_the_state_beside_the_made_space_and_says_how_to_g
 
 def test_the_state_is_forgotten_once_the_space_is_kept(toml, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(Repair, "train", interrupted)
+        patched.setattr(Merge, "train", interrupted)
         run(toml)
     assert run(toml).exit_code == 0
     assert [path.suffix for path in (tmp_path / "home" / "made").iterdir()] == [".safetensors"]
@@ -62,7 +62,7 @@ def test_the_state_is_forgotten_once_the_space_is_kept(toml, tmp_path, monkeypat
 
 def test_what_is_made_is_not_trained_again_unless_it_is_asked_for(toml, monkeypatch):
     run(toml)
-    monkeypatch.setattr(Repair, "train", interrupted)
+    monkeypatch.setattr(Merge, "train", interrupted)
     assert run(toml).exit_code == 0
     assert run(toml, "--again").exit_code == 130
 
@@ -85,7 +85,7 @@ def test_one_place_for_several_spaces_is_refused(toml, tmp_path):
 
 
 def test_an_unknown_kind_is_one_line(toml):
-    toml.write_text('kind = "repare"\n')
+    toml.write_text('kind = "merg"\n')
     result = run(toml)
     assert result.exit_code == 1
-    assert "Did you mean 'repair'?" in result.stderr
+    assert "Did you mean 'merge'?" in result.stderr

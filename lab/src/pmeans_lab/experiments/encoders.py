@@ -28,8 +28,8 @@ from pmeans.models.baselines.base import Baseline
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
-from pmeans.training.frequencies import row_frequencies
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
+from pmeans_lab.baselines.sif.frequencies import row_frequencies
 from pmeans_lab.baselines.tfidf.encoder import Tfidf
 from pmeans_lab.evaluation import cells
 from pmeans_lab.evaluation.controls import RandomProjection

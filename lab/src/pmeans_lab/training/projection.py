@@ -22,20 +22,55 @@ from pmeans.errors import ConfigError, InputError, LanguageError, check_seed
 from pmeans.identity import identity
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
-from pmeans.training import sentence_pairs
 from pmeans.training.corpus import PairFile, Portion
-from pmeans.training.joined import joined_languages
 from pmeans.training.lexicon import vectors_of
-from pmeans.training.sentence_pairs import SentencePairs
+from pmeans.training.sentence_pairs import retrieved, sentence_means
 from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
-from pmeans.types import Array, Floats, Progress
+from pmeans.types import Array, Floats, Ints, Progress
 from pmeans_lab.training.tanh_map import Dropout, TanhMap, apply, gradients
+from pmeans_lab.training.word_map import joined_languages
 
 BATCH = 128
 PATIENCE = 5
 LARGEST = 1e15
 """In magnitude, of a word vector's numbers: the square of a gradient stays within float32."""
 _ARRAYS = ("weights", "mean", "square")  # of a map, that its state consists of
+
+
+FEWEST = 100
+"""Pairs; of fewer not even two could be held out for each purpose."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentencePairs:
+    """The pairs of one file that have known words on both sides."""
+
+    lang: str  # the second language
+    first: Floats  # means of the pivot's sentences, (n, dim_first)
+    second: Floats  # means of their translations, (n, dim_second)
+    sources: Array  # where each pair comes from, (n,) strings
+    parts: Mapping[Portion, Ints]  # the rows to train on, to stop on and to test on
+
+
+def _load(file: PairFile, spaces: Mapping[str, WordSpace], seed: int) -> SentencePairs:
+    """Read a file of pairs; the seed draws the pairs of a limit."""
+    read = file.read(seed)
+    pairs = [pair for part in read.values() for pair in part]
+    here, there = spaces[file.first], spaces[file.second]
+    first, knows_first = sentence_means(here, file.first, [pair.first for pair in pairs])
+    second, knows_second = sentence_means(there, file.second, [pair.second for pair in pairs])
+    known = knows_first & knows_second
+    labels = np.repeat(list(read), [len(part) for part in read.values()])[known]
+    parts = {part: np.flatnonzero(labels == part) for part in read}
+    if known.sum() < FEWEST or not min(map(len, parts.values())):
+        raise InputError(
+            f"{file.path}: {known.sum()} of {len(pairs):,} pairs have known words on both sides; "
+            f"at least {FEWEST} of one source are needed. {here.name!r} knows words of "
+            f"{knows_first.sum():,} first sentences ({file.first}), {there.name!r} of "
+            f"{knows_second.sum():,} second ones ({file.second})."
+        )
+    sources = np.array([pair.source for pair in pairs])[known]
+    return SentencePairs(file.second, first[known], second[known], sources, parts)
 
 
 @dataclass(frozen=True)
@@ -93,7 +128,7 @@ class Projection(Trainer):
         langs = [self.pivot, *(file.second for file in self.pairs)]
         spaces = {lang: _space_of(lang, opened, self.length) for lang in dict.fromkeys(langs)}
         progress(0.0, "reading pairs")
-        corpora = [sentence_pairs.load(file, spaces, self.seed) for file in self.pairs]
+        corpora = [_load(file, spaces, self.seed) for file in self.pairs]
         maps = self._fit(corpora, spaces, progress, checkpoint)
         tested = "; ".join(self._tested(corpus, maps) for corpus in corpora)
         progress(1.0, f"test retrieval {tested}")
@@ -107,7 +142,7 @@ class Projection(Trainer):
         """Return which of the pivot's sentences have their translation nearest, within a part."""
         rows = pairs.parts[part]
         first = apply(weights[self.pivot], pairs.first[rows])
-        return sentence_pairs.retrieved(first, apply(weights[pairs.lang], pairs.second[rows]))
+        return retrieved(first, apply(weights[pairs.lang], pairs.second[rows]))
 
     def _tested(self, pairs: SentencePairs, weights: Mapping[str, Floats]) -> str:
         """Tell the retrieval on the test lines, also by source: short sentences are easy."""

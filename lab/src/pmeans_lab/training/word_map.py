@@ -26,8 +26,8 @@ neighbours.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -36,7 +36,6 @@ import numpy as np
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.training.joined import joined_languages
 from pmeans.training.lexicon import AlignerState, MappedLanguage, open_language, vectors_of
 from pmeans.training.trainer import SpaceRef, Trainer, within
 from pmeans.types import Array, Floats, Ints, Progress
@@ -252,3 +251,21 @@ def _nearest(queries: Floats, targets: Floats) -> tuple[Ints, float]:
     found = csls_neighbours(queries, targets)[:, 0]
     cosines = np.einsum("ij,ij->i", unit_rows(queries), unit_rows(targets)[found])
     return found, float(cosines.mean(dtype=np.float64))
+
+
+def joined_languages(
+    name: str, spaces: Mapping[str, WordSpace], vectors: Sequence[Array], source: str
+) -> WordSpace:
+    """Put a language of each space, with new vectors of (n_words, dim), into one space."""
+    tables, start = {}, 0
+    for lang, space in spaces.items():
+        tables[lang] = replace(space.tables[lang], start=start)
+        start += len(tables[lang])
+    matrix = np.concatenate(vectors).astype(np.float32, copy=False)
+    if not np.isfinite(matrix).all():
+        raise InputError(f"the vectors of space {name!r} hold NaN or infinity.")
+    cases = {space.case for space in spaces.values()}
+    # Tries the word as it stands and in lower case, so that it finds what each space would.
+    case = cases.pop() if len(cases) == 1 else "cased-then-lower"
+    licence = "; ".join(dict.fromkeys(s.licence for s in spaces.values() if s.licence))
+    return WordSpace(name, matrix, tables, case, source=source, licence=licence)

@@ -7,8 +7,8 @@ from pmeans import WordSpace, models
 from pmeans.errors import ConfigError, FormatError, InputError, NotFittedError
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.space import Subwords
-from pmeans.training.frequencies import Counted, row_frequencies
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
+from pmeans_lab.baselines.sif.frequencies import Counted, row_frequencies
 
 WORDS = {
     "en": ["the", "a", "dog", "cat", "runs", "sleeps", "old", "soup"],

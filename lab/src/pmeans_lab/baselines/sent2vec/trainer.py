@@ -24,12 +24,12 @@ from pmeans.choices import Precision
 from pmeans.config import Count, Range, Rate, Seed, check
 from pmeans.errors import InputError
 from pmeans.models.baselines.base import plain_mean
-from pmeans.spaces.readers.sent2vec_binary import read_sent2vec_binary
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.trainer import BaselineTrainer, FilePath
 from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer
 from pmeans_lab.baselines.row_descent import Descent, SentenceTrainer, Tensor, coded, cut, sums
 from pmeans_lab.baselines.sent2vec.encoder import Sent2Vec, kept
+from pmeans_lab.baselines.sent2vec.reader import read_sent2vec_binary
 from pmeans_lab.baselines.sentence_ids import Sentences, running
 
 

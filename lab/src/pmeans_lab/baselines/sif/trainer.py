@@ -11,10 +11,10 @@ from pmeans.errors import naming
 from pmeans.models.baselines.base import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.training.corpus import text_lines
-from pmeans.training.frequencies import Counted, row_frequencies
 from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef
 from pmeans.types import Floats, Progress, Tokenizer
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
+from pmeans_lab.baselines.sif.frequencies import Counted, row_frequencies
 
 
 @dataclass(frozen=True)

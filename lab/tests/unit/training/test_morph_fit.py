@@ -6,9 +6,7 @@ import pytest
 from pmeans.errors import ConfigError
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import open_space, save_space
-from pmeans.training.constraints import morphological
-from pmeans.training.morphology import MORPHOLOGY, Rule
-from pmeans.training.specialise import MorphFit
+from pmeans_lab.training.morph_fit import MORPHOLOGY, MorphFit, Rule, morphological
 
 
 def pairs(lang, kind, words):

@@ -1,4 +1,6 @@
-"""Morphology of English, German and French: rules that find words of one stem in a list of words.
+"""Morph-fitting (Vulić et al. 2017): Attract-Repel by forms of words and negations that rules find.
+
+The rules are of English, German and French, and find words of one stem in a list of words.
 
 A rule never makes up a word; it says how two words of the list may differ. ``*`` stands for what
 they share: ``*y`` and ``*ies`` are *city* and *cities*, ``*`` and ``un*`` are *kind* and *unkind*.
@@ -6,7 +8,7 @@ The tables prefer missing a pair to a wrong one: a base must have some length (*
 ending that other words share by chance must come with more forms of the same paradigm (``least``),
 and what is still wrong and common is named (``never``).
 
-The kinds of affixes are those of Vulić et al. (2017); which stems and endings each may meet was
+The kinds of affixes are the paper's; which stems and endings each may meet was
 found by reading what the rules bring up from lists of common words. Left out, because too much of
 what it finds is wrong: the German umlaut, strong verbs, the French *a-* and *dé-* on stems that are
 not named, the English *in-* on words without an ending of adjectives.
@@ -14,9 +16,16 @@ not named, the English *in-* on words without an ending of adjectives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+
+import numpy as np
+
+from pmeans.errors import ConfigError
+from pmeans.spaces.space import WordSpace
+from pmeans.training.constraints import NO_PAIRS, Constraints, clean
+from pmeans.training.specialise import Specialiser
 
 
 @dataclass(frozen=True)
@@ -206,3 +215,34 @@ _FRENCH = Morphology(
 
 MORPHOLOGY = {"en": _ENGLISH, "de": _GERMAN, "fr": _FRENCH}
 """Rules by language."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MorphFit(Specialiser):
+    """Specialise a space by the morphology of its languages; nothing but the space is needed.
+
+    Attributes:
+        languages: Whose rules to apply: ``"en"``, ``"de"``, ``"fr"``.
+    """
+
+    languages: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for lang in self.languages:
+            if lang not in MORPHOLOGY:
+                raise ConfigError(f"no morphology of {lang!r}; there is {', '.join(MORPHOLOGY)}.")
+
+    def _constraints(self, space: WordSpace) -> Constraints:
+        return morphological(space, self.languages)
+
+
+def morphological(space: WordSpace, languages: Sequence[str]) -> Constraints:
+    """Return what the rules of some languages find among the words of a space."""
+    near, far = [NO_PAIRS], [NO_PAIRS]
+    for lang in languages:
+        rules, words = MORPHOLOGY[lang], list(space.words(lang))
+        for found, pairs in ((near, rules.attract(words)), (far, rules.repel(words))):
+            flat = space.find([word for pair in pairs for word in pair], lang)
+            found.append(flat.reshape(-1, 2))
+    return clean(len(space), np.concatenate(near), np.concatenate(far), NO_PAIRS)

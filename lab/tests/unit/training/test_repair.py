@@ -8,8 +8,8 @@ from pmeans import training
 from pmeans.errors import ConfigError, InputError
 from pmeans.spaces import edit
 from pmeans.spaces.space import Subwords, WordSpace
-from pmeans.training import repair
-from pmeans.training.repair import Repair, fill, transform
+from pmeans_lab.training import repair
+from pmeans_lab.training.repair import Repair, fill, transform
 
 # Float32 vectors carry about 7 digits, and sums of 40 of them lose one.
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}

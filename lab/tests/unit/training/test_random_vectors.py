@@ -3,7 +3,7 @@ import pytest
 
 from pmeans.errors import InputError
 from pmeans.spaces.store import save_space
-from pmeans.training.joined import RandomVectors
+from pmeans_lab.training.random_vectors import RandomVectors
 
 
 def test_words_stay_and_numbers_are_drawn_as_large_as_they_were(toy, tmp_path):

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,32 +30,16 @@ from pmeans.kernels import index
 from pmeans.spaces import edit
 from pmeans.spaces.library import find_space, path_of
 from pmeans.spaces.space import WordSpace
+from pmeans.training.start_vectors import Affine, moments, pca, principal_axes
 from pmeans.training.trainer import SpaceRef, Trainer
-from pmeans.types import Array, Floats, Progress
+from pmeans.types import Array, Progress
 
-_ROWS = 16384  # turned to float64 at a time: 40 MB at 300 columns
 _FLAT = 1e-10  # a share of the largest variance below which a direction counts as absent
-
-
-class Affine(NamedTuple):
-    """The map ``x -> (x - mean) @ matrix + offset``."""
-
-    mean: Array  # (dim,) float64
-    matrix: Array  # (dim, n_columns) float64
-    offset: Array | float = 0.0  # (n_columns,) float64, or a number for all columns
-
-    def __call__(self, rows: Array) -> Floats:
-        """Map rows, (n, dim) to (n, n_columns) float32."""
-        mapped = np.empty((len(rows), self.matrix.shape[1]), dtype=np.float32)
-        for low in range(0, len(rows), _ROWS):
-            block = slice(low, low + _ROWS)
-            mapped[block] = (rows[block] - self.mean) @ self.matrix + self.offset
-        return mapped
 
 
 def remove_top(rows: Array, k: int) -> Affine:
     """Fit the map that takes the mean and the ``k`` largest directions away."""
-    mean, _, directions = _principal(rows)
+    mean, _, directions = principal_axes(rows)
     top = directions[:, :k]
     return Affine(mean, np.eye(len(mean)) - top @ top.T)
 
@@ -66,16 +49,10 @@ def whiten(rows: Array) -> Affine:
 
     Directions in which the rows do not vary stay at 0, and do not become noise.
     """
-    mean, variances, directions = _principal(rows)
+    mean, variances, directions = principal_axes(rows)
     present = variances > _FLAT * variances[0]
     directions = directions[:, present]
     return Affine(mean, (directions / np.sqrt(variances[present])) @ directions.T)
-
-
-def pca(rows: Array, k: int) -> Affine:
-    """Fit the map onto the ``k`` directions of largest variance, the largest first."""
-    mean, _, directions = _principal(rows)
-    return Affine(mean, directions[:, :k])
 
 
 def ridge(rows: Array, targets: Array, strength: float) -> Affine:
@@ -86,7 +63,7 @@ def ridge(rows: Array, targets: Array, strength: float) -> Affine:
         targets: (n, n_columns), what the rows are to become.
         strength: Added to every variance of the rows, as a share of their mean variance.
     """
-    mean, covariance = _moments(rows)
+    mean, covariance = moments(rows)
     offset = targets.mean(axis=0, dtype=np.float64)
     penalty = strength * np.trace(covariance) / len(mean)
     crossed = (rows - mean).T @ (targets - offset) / len(rows)
@@ -235,23 +212,3 @@ class Repair(Trainer):
         space = transform(space, self.steps, by_language=self.by_language)
         progress(1.0, "done")
         return edit.quantise(edit.rename(space, self.name), self.precision)
-
-
-def _moments(rows: Array) -> tuple[Array, Array]:
-    """Return mean (dim,) and covariance (dim, dim) in float64, in little memory."""
-    mean = rows.mean(axis=0, dtype=np.float64)
-    covariance = np.zeros((len(mean), len(mean)))
-    for low in range(0, len(rows), _ROWS):
-        block = rows[low : low + _ROWS] - mean
-        covariance += block.T @ block
-    return mean, covariance / len(rows)
-
-
-def _principal(rows: Array) -> tuple[Array, Array, Array]:
-    """Return mean (dim,), variances (dim,) and directions (dim, dim), columns, largest first."""
-    mean, covariance = _moments(rows)
-    variances, directions = np.linalg.eigh(covariance)
-    variances, directions = variances[::-1], directions[:, ::-1]
-    # An eigenvector's sign is arbitrary: its largest number is made positive.
-    largest = directions[np.abs(directions).argmax(axis=0), np.arange(len(variances))]
-    return mean, variances, directions * np.where(largest < 0, -1, 1)
