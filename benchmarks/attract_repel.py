@@ -15,8 +15,7 @@ import time
 import numpy as np
 
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import clean
-from pmeans.training.specialise import AttractRepel, _Learning
+from pmeans.training.attract_repel import AttractRepel, _Learning, clean
 
 N_WORDS, DIM, N_ATTRACT, N_REPEL, LOOP_BATCHES = 30_000, 300, 140_000, 10_000, 10
 

@@ -39,7 +39,7 @@ from contestants import HERE
 from pmeans.encoder.recipe import Part
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import PmeansError
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans_lab.evaluation import tasks
 from pmeans_lab.experiments.encoders import Shelf
 from pmeans_lab.experiments.plan import EncoderRow

@@ -152,7 +152,7 @@ Type type_of(const Matrix& matrix) {
   return matrix.dtype().bits == 16 ? Type::float16 : Type::float32;
 }
 
-// Columns of a word vector. A byte of int4 has two of them, see `kernels/nibbles.py`.
+// Columns of a word vector. A byte of int4 has two of them, see `kernels/coded.py`.
 size_t dim_of(const Matrix& matrix) {
   return matrix.shape(1) * (type_of(matrix) == Type::int4 ? 2 : 1);
 }

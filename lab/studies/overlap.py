@@ -11,7 +11,7 @@ dictionaries among the translations that its words are means of.
 import sys
 from pathlib import Path
 
-from pmeans.training.constraints import WordPairFile
+from pmeans.training.attract_repel import WordPairFile
 from pmeans_lab.evaluation.measures.bilingual import read_dictionary
 from pmeans_lab.evaluation.measures.similarity import overlap, read_rated
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import pmeans
 from pmeans import config, training
 from pmeans.files import sha256
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans_lab.baselines.infersent.pair_samples import Samples
 from pmeans_lab.baselines.infersent.trainer import TrainInferSent

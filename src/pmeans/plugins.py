@@ -3,7 +3,7 @@
 The groups are ``pmeans.commands`` (a command of the program: a Typer application),
 ``pmeans.trainers`` and ``pmeans.baseline_trainers`` (a kind of trainer file: a class of
 `pmeans.training.trainer`), and ``pmeans.baselines`` (a kind of stored encoder: a
-`pmeans.models.baselines.base.Baseline`). Nothing is imported before it is asked for.
+`pmeans.models.baselines.Baseline`). Nothing is imported before it is asked for.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ An int4 row is ``rint(x / scale)``, cut off at -7 and 7, with ``scale = share * 
 one of `SHARES` that gives the least squared error: a row of many numbers has few large ones, and
 smaller steps for the others are worth cutting those off. The largest code is always 7 or -7, and
 fl(7 * fl(x / 7)) / 7 rounds back as well, so that int4 stored again stays the same, too.
-`pmeans.kernels.nibbles` says how the codes lie.
+`pmeans.kernels.coded` says how the codes lie.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy.typing as npt
 from pmeans.choices import Precision
 from pmeans.errors import FormatError, InputError
 from pmeans.files import check_regular, reading, replacing
-from pmeans.kernels import nibbles
+from pmeans.kernels import coded
 from pmeans.mapped import MappedFile
 from pmeans.types import Array, Floats
 
@@ -137,7 +137,7 @@ def decoded(matrix: Array, scale: Floats | None, which: slice | Array = slice(No
         return np.asarray(matrix[which], dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # a damaged scale is for `verify` to find
         # Decodes and multiplies in one pass, in less than half the time of two.
-        codes = nibbles.unpacked(matrix[which])
+        codes = coded.unpacked(matrix[which])
         return np.multiply(codes, scale[which, None], dtype=np.float32)
 
 
@@ -151,7 +151,7 @@ def quantised(
     """
     if precision not in get_args(Precision):
         raise InputError(f"unknown precision {precision!r}; take float32, float16, int8 or int4.")
-    dim = nibbles.n_columns(matrix)
+    dim = coded.n_columns(matrix)
     if precision == "int4" and dim % 2:
         raise InputError(
             f"int4 puts two numbers in a byte and needs an even number of columns, not {dim}; "
@@ -167,8 +167,8 @@ def quantised(
         if scales is not None:
             _refuse(start, rows, ~np.isfinite(largest), f"{precision} has no code for", place)
             if precision == "int4":
-                scales[chunk] = _best_top(rows, largest) / np.float32(nibbles.LARGEST)
-                stored[chunk] = nibbles.packed(_codes(rows, scales[chunk], nibbles.LARGEST))
+                scales[chunk] = _best_top(rows, largest) / np.float32(coded.LARGEST)
+                stored[chunk] = coded.packed(_codes(rows, scales[chunk], coded.LARGEST))
             else:
                 scales[chunk] = largest / np.float32(127)
                 stored[chunk] = _codes(rows, scales[chunk], 127)
@@ -194,8 +194,8 @@ def _best_top(rows: Floats, largest: Floats) -> Floats:
     units = np.divide(rows, np.where(largest > 0, largest, 1)[:, None], dtype=np.float32)
     errors = []
     for share in SHARES:
-        step = np.full(len(rows), share / nibbles.LARGEST, dtype=np.float32)
-        misses = units - _codes(units, step, nibbles.LARGEST) * step[:, None]
+        step = np.full(len(rows), share / coded.LARGEST, dtype=np.float32)
+        misses = units - _codes(units, step, coded.LARGEST) * step[:, None]
         errors.append(np.einsum("ij,ij->i", misses, misses))
     return largest * np.array(SHARES, dtype=np.float32)[np.argmin(errors, axis=0)]
 

@@ -14,7 +14,7 @@ import pytest
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.errors import InputError, LanguageError
-from pmeans.models.baselines.base import plain_mean, word_mean
+from pmeans.models.baselines import plain_mean, word_mean
 from pmeans.spaces.space import Subwords
 from pmeans_lab.baselines.cvm_add.encoder import SumEncoder
 from pmeans_lab.baselines.infersent.encoder import InferSent

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pmeans import kernels
 from pmeans.kernels import folding, numpy_core
-from pmeans.spaces.aliases import aliases
+from pmeans.kernels.folding import aliases
 
 ROWS = np.random.default_rng(0).normal(size=(997, 3)).astype(np.float32)
 # Letters of spellings that are one sound, sigmas, and what has a lower case of its own kind.

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pmeans import kernels
-from pmeans.kernels import SpaceMeans, nibbles, numpy_core
+from pmeans.kernels import SpaceMeans, coded, numpy_core
 from pmeans.tensors import decoded
 from pmeans.types import TokenBatch
 
@@ -38,7 +38,7 @@ def means(core, matrix, scale, powers, root, batch, *isa):
 @given(data=st.data())
 def test_means_of_int4_are_those_of_its_decoded_rows_to_the_bit(dim, data):
     matrix, scale, batch = data.draw(batches(dim))
-    plain = nibbles.unpacked(matrix).astype(np.float32) * scale[:, None]
+    plain = coded.unpacked(matrix).astype(np.float32) * scale[:, None]
     np.testing.assert_array_equal(decoded(matrix, scale), plain)
     native = kernels.backend().startswith("native")
     for isa in [("",), ("baseline",), ("avx2",)] if native else [()]:

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pmeans import kernels, tensors
-from pmeans.kernels import nibbles
+from pmeans.kernels import coded
 from pmeans.kernels.reference import power_mean
 from pmeans.types import TokenBatch
 
@@ -83,7 +83,7 @@ def test_long_sentences_lose_no_precision(case):
     powers = [-np.inf, 1, 3, np.inf]
     got = kernels.power_means(matrix, one_sentence(ids), powers, scale=scale)
     for k, p in enumerate(powers):
-        dim = nibbles.n_columns(matrix)
+        dim = coded.n_columns(matrix)
         assert_close(got[0, k * dim : (k + 1) * dim], decoded(*case), p, "signed")
 
 
@@ -96,7 +96,7 @@ def test_every_instruction_set_gives_the_same_bits(isa, case):
     batch = one_sentence(ids)
     powers = [-np.inf, 1, np.inf, 2, 3]
     means = kernels.SpaceMeans(matrix, powers, scale=scale)
-    best, other = (np.empty((1, 5 * nibbles.n_columns(matrix)), np.float32) for _ in range(2))
+    best, other = (np.empty((1, 5 * coded.n_columns(matrix)), np.float32) for _ in range(2))
     for out, name in ((best, ""), (other, isa)):
         kernels.core.power_means([means], [(batch, None)], [], 0, out, 1, name)
     np.testing.assert_array_equal(best, other)

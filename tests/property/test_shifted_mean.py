@@ -10,7 +10,7 @@ from test_power_mean import decoded, one_sentence, sentences
 
 from pmeans import kernels
 from pmeans.errors import InputError
-from pmeans.kernels import nibbles
+from pmeans.kernels import coded
 from pmeans.kernels.reference import power_mean
 
 EXACT = 3e-6
@@ -41,7 +41,7 @@ def spread(rows):
 @given(case=sentences(longest=300), data=st.data())
 def test_kernel_agrees_with_the_specification(case, data):
     matrix, scale, ids = case
-    dim = nibbles.n_columns(matrix)
+    dim = coded.n_columns(matrix)
     powers = [powers_for(data, dim), 1, np.inf, 2.5, powers_for(data, dim, SQUARES)]
     powers = list(dict.fromkeys(powers))
     got = kernels.power_means(matrix, one_sentence(ids), powers, root="shifted", scale=scale)[0]
@@ -56,7 +56,7 @@ def test_kernel_agrees_with_the_specification(case, data):
 def test_limits_have_the_bits_of_mean_min_and_max(case, data):
     matrix, scale, ids = case
     limits = [1.0, np.inf, -np.inf]
-    dim = nibbles.n_columns(matrix)
+    dim = coded.n_columns(matrix)
     chosen = data.draw(st.lists(st.sampled_from(limits), min_size=dim, max_size=dim))
     options = {"root": "shifted", "scale": scale}
     got = kernels.power_means(matrix, one_sentence(ids), [tuple(chosen)], **options)[0]
@@ -102,7 +102,7 @@ def test_worked_out_by_hand():
 @given(case=sentences(longest=200), data=st.data())
 def test_every_instruction_set_gives_the_same_bits(isa, case, data):
     matrix, scale, ids = case
-    dim = nibbles.n_columns(matrix)
+    dim = coded.n_columns(matrix)
     powers = [powers_for(data, dim), 1, 3.3, powers_for(data, dim, SQUARES)]
     means = kernels.SpaceMeans(matrix, tuple(dict.fromkeys(powers)), "shifted", scale)
     best, other = (np.empty((1, means.width), np.float32) for _ in range(2))

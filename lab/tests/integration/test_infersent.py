@@ -7,7 +7,7 @@ import pmeans
 from pmeans import WordSpace
 from pmeans.building.baseline_file import read_build
 from pmeans.errors import ConfigError, FormatError, InputError, LanguageError, PmeansError
-from pmeans.models.baselines.base import Parts, checksum, word_mean
+from pmeans.models.baselines import Parts, checksum, word_mean
 from pmeans.training import read_baseline
 from pmeans_lab.baselines.infersent import encoder as infersent
 from pmeans_lab.baselines.infersent.encoder import InferSent

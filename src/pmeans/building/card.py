@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import count
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import precision_of
 from pmeans.types import Power

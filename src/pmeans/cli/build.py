@@ -1,4 +1,4 @@
-"""``pmeans train``, ``build`` and ``extend``: word spaces, models, and one more language."""
+"""Models and word spaces: ``pmeans train``, ``build``, ``extend``, ``models`` and ``clean``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from pmeans.cli.console import progress, resumable, say, table
+from pmeans.cli.console import progress, resumable, say, table, warn
 from pmeans.cli.options import DATA, argument, examples, flag, option
 from pmeans.cli.spaces import Out, describe
-from pmeans.files import size
+from pmeans.files import size, sizes
 
 Data = Annotated[Path | None, option("DIR", "What {data} in the files stands for.", shown=DATA)]
 TRAIN = examples(
@@ -21,6 +21,7 @@ BUILD = examples(
     "pmeans build recipes/default.toml --out my-model",
     "pmeans build my-model --package pmeans-model-mine",
 )
+MODELS = examples("pmeans models", "pmeans models default")
 CLEAN = examples("pmeans clean --dry-run", "pmeans clean downloads teachers")
 EXTEND = examples(
     "pmeans extend --lang it --dictionary en-it.tsv --text it.txt --out my-model",
@@ -190,3 +191,47 @@ def extend(
         [[s.name, f"{len(s.table(lang)):,}", f"{len(s.table(pivot)):,}"] for s in spaces],
     )
     say(f"{', '.join(encoder.languages)} in {out}.")
+
+
+def models(
+    model: Annotated[
+        str | None, argument("MODEL", "Name or folder of a model whose card to print.")
+    ] = None,
+) -> None:
+    """List the models that have a name, or print the card of one.
+
+    Models come with pmeans, lie in the library ($PMEANS_HOME/models, or pmeans/models in your cache
+    folder), or are installed by pip as packs. The files of a pack are compared with their
+    checksums. Packs of the catalogue that are not installed are listed as well.
+    """
+    from pmeans import models
+    from pmeans.building.card import licences
+    from pmeans.errors import PmeansError, StorageError
+    from pmeans.models import packs
+
+    if model is not None:
+        card = models.card_of(models.load(model))
+        if not card:
+            raise StorageError(f"the model {model!r} has no card.")
+        print(card, end="")
+        return
+    rows = []
+    here = models.installed()
+    for each in here:
+        if each.hidden:
+            warn(f"{each.name!r} of {each.where} is hidden by that of {each.hidden}.")
+            continue
+        try:
+            encoder = each.open()
+        except PmeansError as error:
+            warn(error)
+            continue
+        folder = models.folder_of(encoder)
+        n_bytes = sum(sizes(folder).values()) if folder else 0
+        terms = ", ".join(licences(models.card_of(encoder))) or "unknown"
+        rows.append((each.name, each.where, " ".join(encoder.languages), size(n_bytes), terms))
+    for offer in packs.catalogue():
+        if offer.name not in {each.name for each in here}:
+            languages = " ".join(offer.languages)
+            rows.append((offer.name, "to install", languages, size(offer.bytes), offer.licence))
+    table(("NAME", "WHERE", "LANGUAGES", "SIZE", "LICENCE"), rows)

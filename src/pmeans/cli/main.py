@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from pmeans import plugins
 from pmeans._version import __version__
-from pmeans.cli import build, embed, label, listing, search, serve, spaces, texts, transfer
+from pmeans.cli import build, embed, label, search, serve, spaces, texts, transfer
 from pmeans.cli.console import say, typed, warn
 from pmeans.cli.options import group
 from pmeans.errors import PmeansError
@@ -104,7 +104,7 @@ for _command, _epilog in _COMMANDS.items():
 app.command(epilog=serve.EXAMPLES, context_settings={"auto_envvar_prefix": "PMEANS_SERVE"})(
     serve.serve
 )
-app.command(epilog=listing.EXAMPLES)(listing.models)
+app.command(epilog=build.MODELS)(build.models)
 app.command(epilog=build.BUILD)(build.build)
 app.command(epilog=build.EXTEND)(build.extend)
 app.command(epilog=build.TRAIN)(build.train)

@@ -320,3 +320,20 @@ def repeated(words: Bytes, offsets: Ints) -> npt.NDArray[np.bool_]:
         marks[i] = word in seen
         seen.add(word)
     return marks
+
+
+def alias_rows(table: WordTable) -> dict[str, int]:
+    """Return the row of each alias of a table's words; a word of the table is never one.
+
+    Where several words have an alias, it is the first one's.
+    """
+    text, offsets = bytes(table.words), table.offsets.tolist()
+    letters = np.concatenate([[0], np.cumsum(table.words > 127)])[table.offsets]
+    rows: dict[str, int] = {}
+    for i in np.flatnonzero(np.diff(letters)).tolist():
+        for alias in aliases(text[offsets[i] : offsets[i + 1]].decode("utf-8", "replace")):
+            rows.setdefault(alias, table.start + i)
+    spelled = list(rows)
+    for i in np.flatnonzero(find(table, spelled) >= 0).tolist():
+        del rows[spelled[i]]
+    return rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.kernels.nibbles import n_columns
+from pmeans.kernels.coded import n_columns
 from pmeans.types import Array, Floats, Power, Root
 
 SMALLEST_POWER = 1e-3
@@ -27,7 +27,7 @@ class SpaceMeans:
 
     Attributes:
         matrix: Word vectors, (n_words, dim) float32, float16 or int8, or int4 as
-            `pmeans.kernels.nibbles` has it; may be memory-mapped, is never copied.
+            `pmeans.kernels.coded` has it; may be memory-mapped, is never copied.
         powers: Exponents in output order; ``inf`` is max, ``-inf`` is min. With the root
             ``"shifted"`` one may be a tuple with an exponent for each dimension, (dim,).
         root: ``"signed"``, ``"principal"`` or ``"shifted"``, see `pmeans.kernels.reference`.

@@ -14,9 +14,8 @@ import numpy as np
 
 from pmeans.choices import Case
 from pmeans.kernels import folding, index, letters
-from pmeans.kernels.coded import CodedMatrix
+from pmeans.kernels.coded import CodedMatrix, n_columns, unpacked
 from pmeans.kernels.means import SpaceMeans
-from pmeans.kernels.nibbles import n_columns, unpacked
 from pmeans.kernels.parsing import parse_lines as parse_lines
 from pmeans.kernels.reference import LARGEST, power_mean, round_rows
 from pmeans.kernels.skipgram import SkipGramJob, train_sentences

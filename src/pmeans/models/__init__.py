@@ -52,9 +52,8 @@ from pmeans.files import (
     write_checksums,
 )
 from pmeans.languages.identifier import Identifier
-from pmeans.models import packs
-from pmeans.models.baselines import folder as baseline_folder
-from pmeans.models.baselines.base import Baseline
+from pmeans.models import baselines, packs
+from pmeans.models.baselines import Baseline
 from pmeans.spaces import library
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -77,7 +76,7 @@ FILES = (
 )  # fmt: skip
 """Patterns of all files that a folder of power means may have."""
 _OF_BASELINE = (
-    baseline_folder.SETTINGS, baseline_folder.ARRAYS, CARD, CHECKSUMS,
+    baselines.SETTINGS, baselines.ARRAYS, CARD, CHECKSUMS,
     *(f"{_INNER}/{name}" for name in FILES),
 )  # fmt: skip
 
@@ -241,13 +240,13 @@ def replacing(
 
     ``inputs`` is what it is made from, none of which is overwritten.
     """
-    is_baseline = (Path(folder) / baseline_folder.SETTINGS).is_file()
+    is_baseline = (Path(folder) / baselines.SETTINGS).is_file()
     return replacing_folder(folder, "encoder", _OF_BASELINE if is_baseline else FILES, inputs)
 
 
 def write_baseline(baseline: Baseline, folder: Path) -> None:
     """Write the files of a baseline, but for card and checksums, into a folder that is there."""
-    baseline_folder.write(baseline, folder)
+    baselines.write(baseline, folder)
     inner = baseline.inner()
     if inner is not None:
         (folder / _INNER).mkdir()
@@ -290,9 +289,9 @@ def _load_default() -> PowerMeanEncoder:
 
 
 def _load_folder(folder: Path) -> AnyEncoder:
-    if (folder / baseline_folder.SETTINGS).is_file():
+    if (folder / baselines.SETTINGS).is_file():
         inner = folder / _INNER
-        return baseline_folder.read(folder, _load_power_means(inner) if inner.is_dir() else None)
+        return baselines.read(folder, _load_power_means(inner) if inner.is_dir() else None)
     return _load_power_means(folder)
 
 

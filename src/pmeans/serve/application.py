@@ -2,7 +2,8 @@
 
 The event loop must stay free, or nobody learns that the server lives. Small requests are worked on
 right there, because a thread takes longer to ask; but only one of them each time that the loop has
-looked for new requests. All others are read, worked on and written by threads.
+looked for new requests. All others are read, worked on and written by threads. orjson keeps the GIL
+while it writes, so a long answer is written in slices, between which the event loop gets its turn.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import numpy as np
+import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -25,8 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pmeans.errors import InputError, LanguageError
 from pmeans.kernels.machine import available_threads
-from pmeans.serve.bodies import Body, write_json
-from pmeans.serve.cors import Cors
+from pmeans.serve.access import Cors, Tokens
 from pmeans.serve.inputs import FORM, read_fields, read_form, read_json
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.openapi import describe
@@ -34,9 +36,10 @@ from pmeans.serve.page_files import PageFile, page_files
 from pmeans.serve.refusals import RefusedError, error_body, status_at
 from pmeans.serve.routes import CONVERT, EMBED, Route, served_routes, table_path
 from pmeans.serve.service import Service, Settings
-from pmeans.serve.tokens import Tokens
-from pmeans.serve.traffic import SMALL, Traffic
+from pmeans.serve.traffic import SMALL, Body, Traffic
 
+SLICE = 64
+"""Rows of an answer that are written at once."""
 FEW, SHORT = 64, 4000
 """Texts and characters that are worked on at once: for so few, a thread takes longer to ask."""
 
@@ -287,6 +290,21 @@ def _check_framing(request: Request) -> None:
 
 def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return _Answer(write_json(found), status, headers, media_type="application/json")
+
+
+def write_json(value: Any) -> bytes:
+    """Return a value as JSON; a long list or array of it slice by slice."""
+    if isinstance(value, dict):
+        members = (orjson.dumps(name) + b":" + write_json(each) for name, each in value.items())
+        return b"{" + b",".join(members) + b"}"
+    if isinstance(value, list | np.ndarray) and len(value) > SLICE:
+        slices = (_dumps(value[i : i + SLICE])[1:-1] for i in range(0, len(value), SLICE))
+        return b"[" + b",".join(slices) + b"]"
+    return _dumps(value)
+
+
+def _dumps(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def _error(path: str, refused: RefusedError) -> Response:

@@ -19,12 +19,11 @@ from types import FrameType
 
 from pmeans.errors import InputError, PmeansError
 from pmeans.serve import notify
+from pmeans.serve.access import Cors, Tokens
 from pmeans.serve.application import counters
-from pmeans.serve.cors import Cors
 from pmeans.serve.metrics import Metrics
 from pmeans.serve.server import BACKLOG, Terminal, open_server
 from pmeans.serve.service import Service, Settings
-from pmeans.serve.tokens import Tokens
 
 TRIES = 3
 """Workers in a row that fail to start, before the server gives up."""

@@ -62,7 +62,7 @@ class Settings:
         texts: The file that was embedded, which has the texts of these rows.
         text: The column with the texts.
         approximate: Search by the graph of the index, which may miss rows.
-        token_file: Has the bearer tokens of which clients must send one, as of `serve.tokens`; None
+        token_file: Has the bearer tokens of which clients must send one, as of `serve.access`; None
             lets everybody in.
         limits: How much a request may ask for.
         hosts: Names of this server that a request may ask for; none are any.

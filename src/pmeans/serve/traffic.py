@@ -9,6 +9,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope
+
 from pmeans.serve.limits import Limits
 from pmeans.serve.refusals import RefusedError
 
@@ -120,3 +123,39 @@ class BodyRoom:
             raise RefusedError(429, why, _LATER)
         self.counted += more
         self.traffic.bodies += more
+
+
+class Body:
+    """The body of a request."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        """Wait for the body where the head of a request names one."""
+        framed = any(
+            name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"]
+        )
+        self.receive, self.ended = receive, scope["method"] != "POST" and not framed
+
+    async def next(self) -> bytes:
+        """Return some further bytes."""
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            self.ended = True
+            raise ClientDisconnect
+        self.ended = not message.get("more_body", False)
+        return message.get("body", b"")
+
+    async def read(self, room: BodyRoom) -> bytes:
+        """Return all of it, as far as there is room."""
+        content = bytearray()
+        while not self.ended:
+            content += await self.next()
+            room.grow(len(content) - room.length)
+        return bytes(content)
+
+    async def drain(self, length: int) -> None:
+        """Drop what is left of a body, up to a length: a client that sends hears no answer."""
+        while not self.ended and length > 0:
+            try:
+                length -= len(await self.next())
+            except ClientDisconnect:
+                return

@@ -21,11 +21,11 @@ from pmeans import kernels
 from pmeans.choices import Case, Precision
 from pmeans.errors import InputError, LanguageError, StorageError, shown
 from pmeans.identity import identity
-from pmeans.kernels import index, nibbles
+from pmeans.kernels import coded, index
 from pmeans.kernels.folding import written_out
+from pmeans.kernels.index import alias_rows
 from pmeans.languages.codes import match, near, tidy_code
 from pmeans.mapped import MappedFields, file_of
-from pmeans.spaces.aliases import alias_rows
 from pmeans.tensors import decoded, precision_of
 from pmeans.types import Array, Floats, Ints, TokenBatch, WordTable
 
@@ -43,7 +43,7 @@ class Subwords(MappedFields):
 
     A word is the mean of its n-grams, as in fastText. If n-grams are folded, it is the sum of those
     of the folded word and of its skeleton (`pmeans.kernels.folding`), divided by the root of their
-    number, and an alias of a known word (`pmeans.spaces.aliases`) has the vector of that word.
+    number, and an alias of a known word (`pmeans.kernels.index.alias_rows`) has the vector of that word.
 
     Attributes:
         ngrams: One row a hash bucket, (n_buckets, dim) float32, float16 or int8, or int4 in bytes.
@@ -87,7 +87,7 @@ class WordSpace(MappedFields):
     Attributes:
         name: What recipes call the space.
         matrix: (n_words, dim) float32, float16 or int8, or int4 as (n_words, dim / 2) uint8, see
-            `pmeans.kernels.nibbles`.
+            `pmeans.kernels.coded`.
         tables: The words of each language, in row order.
         case: ``"lower"`` looks up the lower-cased word, ``"cased"`` the word as it stands,
             ``"cased-then-lower"`` tries both.
@@ -153,7 +153,7 @@ class WordSpace(MappedFields):
     @property
     def dim(self) -> int:
         """Number of columns of a word vector."""
-        return nibbles.n_columns(self.matrix)
+        return coded.n_columns(self.matrix)
 
     @property
     def precision(self) -> Precision:

@@ -3,7 +3,7 @@
 A store is an ordinary safetensors file, readable by that library, with these tensors:
 
 - ``matrix`` (n_words, dim): F32, F16 or I8, or U8 with half the columns, which is int4
-  (`pmeans.kernels.nibbles`); starts at a multiple of 64 bytes. With int4, here or in ``ngrams``,
+  (`pmeans.kernels.coded`); starts at a multiple of 64 bytes. With int4, here or in ``ngrams``,
   the file is of version 5.
 - ``scale`` (n_words,) F32: only for I8 and U8.
 - ``words.XX`` (n_bytes,) U8, ``offsets.XX`` (n + 1,) I64, ``slots.XX`` (n_slots, 2) U64: the words
@@ -31,7 +31,7 @@ import numpy as np
 
 from pmeans.choices import Precision
 from pmeans.errors import FormatError
-from pmeans.kernels import LONGEST_NGRAM, first_not_finite, index, nibbles
+from pmeans.kernels import LONGEST_NGRAM, coded, first_not_finite, index
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.tensors import decoded, map_tensors, precision_of, write_tensors
 from pmeans.types import Array, Floats, PhraseTable, WordTable
@@ -160,7 +160,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
     languages = json.loads(metadata["languages"])
     _require(isinstance(languages, list) and bool(languages), "it names no language")
     _check_vectors(matrix, scale, "the matrix")
-    dim = nibbles.n_columns(matrix)
+    dim = coded.n_columns(matrix)
     _require(dim <= LARGEST_DIM, f"its vectors have {dim} columns")
     _require(metadata["case"] in _CASES, f"unknown case {metadata['case']!r}")
     tables: dict[str, WordTable] = {}
@@ -184,7 +184,7 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
         minn, maxn = int(metadata["minn"]), int(metadata["maxn"])
         _require(0 <= minn <= maxn <= LONGEST_NGRAM, f"n-gram lengths of {minn} to {maxn}")
         _check_vectors(ngrams, ngram_scale, "the matrix of n-grams")
-        fits = len(ngrams) > 0 and nibbles.n_columns(ngrams) == dim
+        fits = len(ngrams) > 0 and coded.n_columns(ngrams) == dim
         _require(fits, f"the n-gram vectors misfit: {ngrams.shape}")
         own = json.loads(metadata.get("own_ngrams", "{}"))
         counts = own.values() if isinstance(own, dict) else [0]

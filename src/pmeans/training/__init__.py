@@ -34,7 +34,7 @@ KINDS: dict[str, str] = {
     "merge": "pmeans.training.joined:Merge",
     "bivcd": "pmeans.training.bivcd:Bivcd",
     "fasttext": "pmeans.training.word2vec:FastText",
-    "attract-repel": "pmeans.training.specialise:AttractRepel",
+    "attract-repel": "pmeans.training.attract_repel:AttractRepel",
     "dictionary": "pmeans.training.lexicon:Dictionary",
     "taught": "pmeans.training.taught:Taught",
 }

@@ -1,6 +1,6 @@
-"""Word vectors whose mean over a sentence points where a target points: the loss and the steps.
+"""Means of the words of sentences: fitted to targets, taken, and compared with translations.
 
-With m the mean of a sentence's words and t its target, of length 1, the loss is
+With m the mean of a sentence's words and t its target, of length 1, the loss of the fit is
 
     1 - cos(m, t) - contrast * log softmax(cos(m, u) / 0.05 over the batch's targets u) at t:
 
@@ -15,16 +15,23 @@ Adam remembers two vectors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pmeans import kernels
+from pmeans.encoder.postprocess import unit_rows
+from pmeans.languages.tokenizers import splitting
+from pmeans.spaces.space import WordSpace
 from pmeans.training.bags import Bags
+from pmeans.training.corpus import Pair, PairFile
 from pmeans.types import Array, Floats, Progress
 
 TEMPERATURE = 0.05
 _TINY = 1e-8
 _REPORTED = 50  # batches between two reports
+_ROWS = 2048  # of a matrix of cosines
 
 
 def pass_over(
@@ -125,3 +132,42 @@ def step(vectors: Floats, squares: Floats, rows: Array, gradient: Floats, rate: 
 
 def _rowwise(a: Floats, b: Floats) -> Floats:
     return np.einsum("ij,ij->i", a, b)[:, None]
+
+
+def sentence_means(space: WordSpace, lang: str, sentences: Sequence[str]) -> tuple[Floats, Array]:
+    """Return the mean of each sentence's known words, (n, dim), and whether it has any, (n,)."""
+    table = (space.table(lang), space.case, -1)
+    (batch,) = kernels.lookup(sentences, [table], splitting("words", lang))
+    means = kernels.power_means(space.matrix, batch, [1.0], scale=space.scale)
+    return means, batch.known > 0
+
+
+def held_out_report(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goals: Array) -> str:
+    """Tell the mean cosine of each side to the teacher's vectors, and how many sides meet.
+
+    Args:
+        space: The finished one.
+        file: Where the pairs come from.
+        pairs: Pairs that were not trained on.
+        goals: The teacher's vectors of the first sentences, (n_pairs, dim) of length 1.
+    """
+    if not pairs:
+        return f"{file.first}-{file.second} nothing"
+    first = sentence_means(space, file.first, [pair.first for pair in pairs])[0]
+    second = sentence_means(space, file.second, [pair.second for pair in pairs])[0]
+    near, far = (np.einsum("ij,ij->i", unit_rows(side), goals).mean() for side in (first, second))
+    found = 100 * retrieved(second, first).mean()
+    return (
+        f"cosine {file.first} {near:.3f}, {file.second} {far:.3f}, "
+        f"{file.second} finds {file.first} among {len(pairs):,}: {found:.1f} %"
+    )
+
+
+def retrieved(first: Floats, second: Floats) -> Array:
+    """Return which rows of the first have their own row of the second nearest by cosine, (n,)."""
+    unit_second = unit_rows(second)
+    nearest = [
+        np.argmax(unit_rows(first[low : low + _ROWS]) @ unit_second.T, axis=1)
+        for low in range(0, len(first), _ROWS)
+    ]
+    return np.concatenate(nearest) == np.arange(len(first))

@@ -30,7 +30,7 @@ from pmeans.spaces.space import WordSpace
 from pmeans.tables import read_lines
 from pmeans.training import aligner
 from pmeans.training.corpus import Pair, PairFile
-from pmeans.training.trainer import Checkpoint, FilePath, FromFiles, SpaceRef, Trainer, within
+from pmeans.training.trainer import Checkpoint, FilePath, SpaceRef, Trainer, within
 from pmeans.types import Array, Floats, Ints, Progress
 
 ITERATIONS = 5
@@ -50,32 +50,6 @@ class WordPairs(NamedTuple):
         """Return the pairs of several lists, one list after the other."""
         firsts, seconds, weights = zip(*listed, strict=True)
         return cls([*chain(*firsts)], [*chain(*seconds)], np.concatenate(weights))
-
-
-@dataclass(frozen=True)
-class MappedLanguage(FromFiles):
-    """A language that is mapped to the pivot, and what the map is learned from.
-
-    Attributes:
-        space: Name or file of its word space; the pivot's if that is bilingual.
-        lang: Its language.
-        files: Dictionaries, two columns each.
-        text: Pairs of sentences to be aligned, the pivot first.
-    """
-
-    space: SpaceRef
-    lang: str
-    files: tuple[FilePath, ...] = ()
-    text: PairFile | None = None
-
-    def pairs(self, pivot: str, state: AlignerState, progress: Progress) -> WordPairs:
-        """Return the word pairs: dictionary entries count 1, aligned words as often as linked."""
-        found = [read_dictionary(file) for file in self.files]
-        if self.text is not None:
-            found.append(aligned_words(self.text, (pivot, self.lang), state, progress))
-        if not found:
-            raise InputError(f"nothing to learn {self.lang!r} from: name 'files' or a 'text'.")
-        return WordPairs.joined(found)
 
 
 class AlignerState:

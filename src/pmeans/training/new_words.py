@@ -30,11 +30,10 @@ from pmeans.kernels.index import phrase_parts
 from pmeans.languages.tokenizers import splitting
 from pmeans.spaces.space import Subwords, WordSpace, script
 from pmeans.tensors import precision_of, quantised
-from pmeans.training.bag_means import pass_over
+from pmeans.training.bag_means import pass_over, sentence_means
 from pmeans.training.bags import BagReader
+from pmeans.training.composed_words import fitted_ngrams, ngram_averages
 from pmeans.training.lexicon import WordPairs, project
-from pmeans.training.ngrams import fitted_ngrams, ngram_averages
-from pmeans.training.sentence_pairs import sentence_means
 from pmeans.training.start_vectors import LISTED, first_vectors
 from pmeans.training.trainer import within
 from pmeans.types import Array, Floats, Progress

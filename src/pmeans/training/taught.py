@@ -37,15 +37,13 @@ from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError
 from pmeans.kernels import LONGEST_NGRAM
 from pmeans.kernels.index import LONGEST_PHRASE
-from pmeans.spaces.aliases import merge_spellings
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.training import students
+from pmeans.training.bag_means import held_out_report
 from pmeans.training.bags import BagReader, Types
-from pmeans.training.composed_words import ComposedWords
+from pmeans.training.composed_words import ComposedWords, folded_buckets, merge_spellings
 from pmeans.training.corpus import PairFile, TextFile, text_lines
-from pmeans.training.ngrams import folded_buckets
 from pmeans.training.phrases import useful_phrases
-from pmeans.training.sentence_pairs import held_out_report
 from pmeans.training.start_vectors import (
     COMMON,
     LISTED,

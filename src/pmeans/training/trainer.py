@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
@@ -13,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_type_hints
 
 from pmeans.errors import StorageError
 from pmeans.identity import identity
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Progress
@@ -65,24 +63,6 @@ def is_space_path(name: str) -> bool:
 def within(progress: Progress, part: int, parts: int) -> Progress:
     """Return a progress that fills one of so many equal parts of another."""
     return lambda share, words: progress((part + share) / parts, words)
-
-
-class TimeLimit:
-    """The time that a training has: after its first epoch, none is begun that may end later."""
-
-    def __init__(self, minutes: float | None) -> None:
-        """Begin to count; None has no limit. What ends by it depends on the machine."""
-        self._end = time.monotonic() + (math.inf if minutes is None else 60 * minutes)
-        self._lap: float | None = None
-        self._longest = 0.0
-
-    def is_up(self) -> bool:
-        """Whether an epoch as long as the longest would end too late; to be asked before each."""
-        now = time.monotonic()
-        if self._lap is not None:
-            self._longest = max(self._longest, now - self._lap)
-        self._lap = now
-        return self._longest > 0 and now + self._longest > self._end
 
 
 class Checkpoint:

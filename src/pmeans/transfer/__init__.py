@@ -1,9 +1,9 @@
 """Train a classifier in one language, apply it in others.
 
-`classifier` is the whole: it encodes and learns (`fitting`, `selection`, `linear`), predicts
-(`deciding`), says which words decided (`explain`) and is stored (`storage`). Without training rows,
-labels are described (`describing`). `estimator` makes it
-one of scikit-learn's, and `scores` is what an evaluation finds.
+`classifier` is the whole: it encodes and learns (`fitting`, `selection`, `linear`), predicts by
+what it has `learned`, says which words decided (`explain`) and is stored (`storage`). Without
+training rows, labels are described (`describing`). `estimator` makes it one of scikit-learn's, and
+`scores` is what an evaluation finds.
 """
 
 from pmeans.transfer.adapting import FewTextsWarning

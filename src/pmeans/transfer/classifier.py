@@ -29,7 +29,6 @@ from pmeans.languages.resolution import read_languages
 from pmeans.models import opened, power_means
 from pmeans.transfer import storage
 from pmeans.transfer.adapting import adapted
-from pmeans.transfer.deciding import decisions
 from pmeans.transfer.describing import Described, describe
 from pmeans.transfer.estimator import Estimator, not_fitted
 from pmeans.transfer.explain import Explanation, explain, position
@@ -41,7 +40,7 @@ from pmeans.transfer.labels import (
     read_labels,
     read_texts,
 )
-from pmeans.transfer.learned import Chosen, Fitted, Options
+from pmeans.transfer.learned import Chosen, Fitted, Options, decisions
 from pmeans.transfer.linear import probabilities
 from pmeans.transfer.scores import Evaluation, Predictions, WordCount, evaluation
 from pmeans.types import Array, Floats, Progress

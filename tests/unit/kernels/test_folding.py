@@ -2,8 +2,7 @@
 
 import pytest
 
-from pmeans.kernels.folding import folded, skeleton
-from pmeans.spaces.aliases import aliases
+from pmeans.kernels.folding import aliases, folded, skeleton
 
 
 @pytest.mark.parametrize(

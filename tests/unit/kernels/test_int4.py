@@ -9,7 +9,7 @@ import pytest
 from pmeans import kernels
 from pmeans.encoder.alignment import Alignment, LanguageMap
 from pmeans.errors import FormatError, InputError
-from pmeans.kernels import nibbles, numpy_core
+from pmeans.kernels import coded, numpy_core
 from pmeans.spaces.edit import limit, merge, prune, quantise, rename
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, problems, save_space
@@ -38,14 +38,14 @@ def small(full):
 
 def test_two_columns_lie_in_a_byte_the_first_in_the_lower_half():
     codes = np.array([[1, -1, 7, -7]], dtype=np.int8)
-    assert nibbles.packed(codes).tolist() == [[0xF1, 0x97]]
-    assert nibbles.unpacked(nibbles.packed(codes)).tolist() == codes.tolist()
+    assert coded.packed(codes).tolist() == [[0xF1, 0x97]]
+    assert coded.unpacked(coded.packed(codes)).tolist() == codes.tolist()
 
 
 def test_int4_is_the_nearest_of_seven_steps_to_the_largest_if_nothing_is_cut_off():
     rows = np.array([[7, -7, 7, 3.4, 0, -1.6], [0] * 6], dtype=np.float32)
     stored, scale = quantised(rows, None, "int4", str)
-    assert nibbles.unpacked(stored).tolist() == [[7, -7, 7, 3, 0, -2], [0] * 6]
+    assert coded.unpacked(stored).tolist() == [[7, -7, 7, 3, 0, -2], [0] * 6]
     assert scale.tolist() == [1, 0]
 
 
@@ -93,7 +93,7 @@ def test_a_space_in_int4_has_its_columns_and_says_its_precision(small):
 
 
 def test_words_and_ngrams_are_read_as_codes_times_scale(small):
-    codes = nibbles.unpacked(small.matrix).astype(np.float32)
+    codes = coded.unpacked(small.matrix).astype(np.float32)
     expected = codes * small.scale[:, None]
     np.testing.assert_array_equal(small.vectors(["cat"], "en")[0], expected[1:2])
     ngrams = decoded(small.subwords.ngrams, small.subwords.scale)

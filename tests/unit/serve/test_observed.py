@@ -20,7 +20,7 @@ PAGE = "https://page.example"
 @pytest.fixture
 def logged(start, monkeypatch):
     """Return how to make requests to a server that logs, and get the lines."""
-    from pmeans.serve.access_log import AccessLog
+    from pmeans.serve.observed import AccessLog
 
     def lines(form, requests):
         reader, writer = os.pipe()
@@ -63,9 +63,9 @@ def test_a_plain_line_has_the_same_for_people(logged):
 
 
 def test_a_log_that_nobody_reads_holds_nothing_up_and_counts_what_it_drops(monkeypatch):
-    from pmeans.serve.access_log import AccessLog, Entry
+    from pmeans.serve.observed import AccessLog, Entry
 
-    monkeypatch.setattr("pmeans.serve.access_log.WAITING", 50)
+    monkeypatch.setattr("pmeans.serve.observed.WAITING", 50)
     reader, writer = os.pipe()
     log = AccessLog("json", writer)
     entry = Entry(0.0, "client", "GET", "/" + "x" * 10_000, 200, 0, 0.1, 0, "id")
@@ -85,7 +85,7 @@ def test_a_log_that_nobody_reads_holds_nothing_up_and_counts_what_it_drops(monke
 
 
 def test_a_log_whose_reader_has_gone_ends_silently():
-    from pmeans.serve.access_log import AccessLog, Entry
+    from pmeans.serve.observed import AccessLog, Entry
 
     reader, writer = os.pipe()
     os.close(reader)

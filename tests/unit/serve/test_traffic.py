@@ -12,7 +12,7 @@ pytest.importorskip("starlette", reason="pip install 'pmeans[serve]'")
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import InputError
 from pmeans.serve import Limits
-from pmeans.serve.bodies import SLICE, write_json
+from pmeans.serve.application import SLICE, write_json
 from pmeans.serve.refusals import RefusedError
 from pmeans.serve.traffic import SMALL, Traffic
 

@@ -8,13 +8,14 @@ import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe
 from pmeans.errors import FormatError
+from pmeans.kernels.index import alias_rows
 from pmeans.kernels.numpy_core import ngram_hash
 from pmeans.spaces import edit
-from pmeans.spaces.aliases import alias_rows, merge_spellings
 from pmeans.spaces.neighbours import neighbours
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import open_space, save_space
 from pmeans.tensors import map_tensors, write_tensors
+from pmeans.training.composed_words import merge_spellings
 
 WORDS = {
     "de": ["für", "fur", "straße", "grün", "gruen", "hauptstrasse"],

@@ -9,9 +9,9 @@ import pytest
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import ConfigError, InputError
 from pmeans.kernels.folding import folded, skeleton
+from pmeans.training.bag_means import retrieved
+from pmeans.training.composed_words import folded_buckets
 from pmeans.training.corpus import PairFile, TextFile
-from pmeans.training.ngrams import folded_buckets
-from pmeans.training.sentence_pairs import retrieved
 from pmeans.training.start_vectors import DictionaryFile
 from pmeans.training.taught import Taught
 from pmeans.training.teacher import Teacher

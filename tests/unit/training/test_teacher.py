@@ -10,9 +10,8 @@ import pytest
 from pmeans.errors import FormatError, InputError, StorageError
 from pmeans.spaces.space import WordSpace
 from pmeans.spaces.store import save_space
-from pmeans.training import sentence_models, teacher
-from pmeans.training.sentence_models import OnnxSpeaker
-from pmeans.training.teacher import Teacher
+from pmeans.training import teacher
+from pmeans.training.teacher import OnnxSpeaker, Teacher
 
 SAID = {"a dog": [3, 4], "the cat": [0, 2], "dog": [1, 0]}
 
@@ -254,7 +253,5 @@ def test_the_model_of_a_folder_is_made_of_all_its_files(tmp_path):
     (tmp_path / "1_Pooling").mkdir()
     for name in ("modules.json", "model.safetensors", "1_Pooling/config.json"):
         (tmp_path / name).write_bytes(b"")
-    names = [
-        file.relative_to(tmp_path).as_posix() for file in sentence_models.model_files(tmp_path)
-    ]
+    names = [file.relative_to(tmp_path).as_posix() for file in teacher.model_files(tmp_path)]
     assert names == ["1_Pooling/config.json", "model.safetensors", "modules.json"]

@@ -15,6 +15,7 @@ subclass of either.
 from __future__ import annotations
 
 import abc
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,12 +26,12 @@ import numpy as np
 from pmeans.choices import Precision
 from pmeans.errors import InputError
 from pmeans.files import optional
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import quantised
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
-from pmeans.training.trainer import Checkpoint, FromFiles, TimeLimit, within
+from pmeans.training.trainer import Checkpoint, FromFiles, within
 from pmeans.types import Array, Floats, Ints, Progress
 from pmeans_lab.baselines.sentence_ids import Sentences
 
@@ -42,6 +43,24 @@ Made = TypeVar("Made", bound=WordSpace | Baseline, covariant=True)
 
 _TINY = 1e-12
 _REPORTED = 50
+
+
+class TimeLimit:
+    """The time that a training has: after its first epoch, none is begun that may end later."""
+
+    def __init__(self, minutes: float | None) -> None:
+        """Begin to count; None has no limit. What ends by it depends on the machine."""
+        self._end = time.monotonic() + (math.inf if minutes is None else 60 * minutes)
+        self._lap: float | None = None
+        self._longest = 0.0
+
+    def is_up(self) -> bool:
+        """Whether an epoch as long as the longest would end too late; to be asked before each."""
+        now = time.monotonic()
+        if self._lap is not None:
+            self._longest = max(self._longest, now - self._lap)
+        self._lap = now
+        return self._longest > 0 and now + self._longest > self._end
 
 
 class Descent(abc.ABC):

@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pmeans.errors import InputError
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans.types import Array, Encoder, Floats
 from pmeans_lab.evaluation.dataset import Dataset, TaskPart
 

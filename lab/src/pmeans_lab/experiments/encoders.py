@@ -24,7 +24,7 @@ from pmeans.encoder.recipe import Recipe
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError, LanguageError, StorageError
 from pmeans.models import AnyEncoder
-from pmeans.models.baselines.base import Baseline
+from pmeans.models.baselines import Baseline
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile

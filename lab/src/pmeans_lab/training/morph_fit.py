@@ -24,8 +24,7 @@ import numpy as np
 
 from pmeans.errors import ConfigError
 from pmeans.spaces.space import WordSpace
-from pmeans.training.constraints import NO_PAIRS, Constraints, clean
-from pmeans.training.specialise import Specialiser
+from pmeans.training.attract_repel import NO_PAIRS, Constraints, Specialiser, clean
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from pmeans.errors import ConfigError, InputError, LanguageError, check_seed
 from pmeans.identity import identity
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
+from pmeans.training.bag_means import retrieved, sentence_means
 from pmeans.training.corpus import PairFile, Portion
 from pmeans.training.lexicon import vectors_of
-from pmeans.training.sentence_pairs import retrieved, sentence_means
 from pmeans.training.trainer import Checkpoint, SpaceRef, Trainer
 from pmeans.types import Array, Floats, Ints, Progress
 from pmeans_lab.training.tanh_map import Dropout, TanhMap, apply, gradients

@@ -36,8 +36,16 @@ import numpy as np
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
-from pmeans.training.lexicon import AlignerState, MappedLanguage, open_language, vectors_of
-from pmeans.training.trainer import SpaceRef, Trainer, within
+from pmeans.training.corpus import PairFile
+from pmeans.training.lexicon import (
+    AlignerState,
+    WordPairs,
+    aligned_words,
+    open_language,
+    read_dictionary,
+    vectors_of,
+)
+from pmeans.training.trainer import FilePath, FromFiles, SpaceRef, Trainer, within
 from pmeans.types import Array, Floats, Ints, Progress
 from pmeans_lab.training.csls import csls_neighbours
 
@@ -48,6 +56,32 @@ class RowPairs(NamedTuple):
     pivot: Ints
     other: Ints
     weights: Array
+
+
+@dataclass(frozen=True)
+class MappedLanguage(FromFiles):
+    """A language that is mapped to the pivot, and what the map is learned from.
+
+    Attributes:
+        space: Name or file of its word space; the pivot's if that is bilingual.
+        lang: Its language.
+        files: Dictionaries, two columns each.
+        text: Pairs of sentences to be aligned, the pivot first.
+    """
+
+    space: SpaceRef
+    lang: str
+    files: tuple[FilePath, ...] = ()
+    text: PairFile | None = None
+
+    def pairs(self, pivot: str, state: AlignerState, progress: Progress) -> WordPairs:
+        """Return the word pairs: dictionary entries count 1, aligned words as often as linked."""
+        found = [read_dictionary(file) for file in self.files]
+        if self.text is not None:
+            found.append(aligned_words(self.text, (pivot, self.lang), state, progress))
+        if not found:
+            raise InputError(f"nothing to learn {self.lang!r} from: name 'files' or a 'text'.")
+        return WordPairs.joined(found)
 
 
 @dataclass(frozen=True)

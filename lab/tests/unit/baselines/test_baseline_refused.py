@@ -12,7 +12,7 @@ import pmeans
 from pmeans import WordSpace, models
 from pmeans.cli.main import app
 from pmeans.errors import FormatError, InputError
-from pmeans.models.baselines.base import plain_mean, word_mean
+from pmeans.models.baselines import plain_mean, word_mean
 from pmeans.tensors import map_tensors, write_tensors
 from pmeans_lab.baselines.cvm_add.encoder import SumEncoder
 from pmeans_lab.baselines.infersent.encoder import InferSent

@@ -6,7 +6,7 @@ import pytest
 from pmeans import Part, PowerMeanEncoder, Recipe, TransferClassifier, models, plugins
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.models import baselines
-from pmeans.models.baselines.base import Baseline, array
+from pmeans.models.baselines import Baseline, array
 
 TEXTS = ["the cat", "sat", "", "cat sat sat"]
 

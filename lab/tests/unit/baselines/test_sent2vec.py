@@ -8,7 +8,7 @@ import pytest
 
 from pmeans import WordSpace, models
 from pmeans.errors import FormatError, InputError, LanguageError
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans_lab.baselines.sent2vec.encoder import Sent2Vec
 from pmeans_lab.baselines.sent2vec.trainer import ReadSent2Vec
 

@@ -5,7 +5,7 @@ import pytest
 
 from pmeans import WordSpace, models
 from pmeans.errors import ConfigError, FormatError, InputError, NotFittedError
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.spaces.space import Subwords
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
 from pmeans_lab.baselines.sif.frequencies import Counted, row_frequencies

@@ -5,7 +5,7 @@ import pytest
 
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace, models
 from pmeans.errors import InputError
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.spaces.space import Subwords
 from pmeans_lab.baselines.cvm_add.encoder import SumEncoder
 

@@ -12,7 +12,7 @@ import pytest
 from pmeans import kernels
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.spaces.space import WordSpace
 from pmeans_lab.baselines.sif.encoder import Sif, Usif
 from pmeans_lab.baselines.tfidf.encoder import Tfidf

@@ -9,7 +9,7 @@ from pmeans import models
 from pmeans.encoder.alignment_fit import Fit
 from pmeans.encoder.recipe import Part
 from pmeans.errors import InputError, LanguageError, StorageError
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import path_of
 from pmeans.spaces.space import Subwords, WordSpace

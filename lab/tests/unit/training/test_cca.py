@@ -9,8 +9,7 @@ from pmeans import open_space, save_space
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile
-from pmeans.training.lexicon import MappedLanguage
-from pmeans_lab.training.word_map import Cca, canonical
+from pmeans_lab.training.word_map import Cca, MappedLanguage, canonical
 
 N, DIM = 60, 5
 

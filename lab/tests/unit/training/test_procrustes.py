@@ -9,8 +9,7 @@ from pmeans import open_space, save_space
 from pmeans.errors import FormatError, InputError, LanguageError
 from pmeans.spaces.space import WordSpace
 from pmeans.training import from_toml
-from pmeans.training.lexicon import MappedLanguage
-from pmeans_lab.training.word_map import Procrustes, normalised, rotation
+from pmeans_lab.training.word_map import MappedLanguage, Procrustes, normalised, rotation
 
 N, DIM = 60, 5
 

@@ -11,8 +11,8 @@ from pmeans import training
 from pmeans.errors import ConfigError, InputError, LanguageError
 from pmeans.spaces.space import Subwords, WordSpace
 from pmeans.spaces.store import save_space
+from pmeans.training.bag_means import retrieved, sentence_means
 from pmeans.training.corpus import PairFile
-from pmeans.training.sentence_pairs import retrieved, sentence_means
 from pmeans_lab.training.projection import Projection
 from pmeans_lab.training.tanh_map import TanhMap, apply, gradients
 

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from pmeans.encoder.power_means import PowerMeanEncoder
-from pmeans.models.baselines.base import MeanBaseline, Parts, word_mean
+from pmeans.models.baselines import MeanBaseline, Parts, word_mean
 from pmeans.types import Floats
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from pmeans.choices import Precision
 from pmeans.config import Count, Range, Rate, Seed, check
 from pmeans.errors import InputError
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
 from pmeans.training.corpus import PairFile

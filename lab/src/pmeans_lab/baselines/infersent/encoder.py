@@ -36,7 +36,7 @@ from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import FormatError
 from pmeans.files import optional
 from pmeans.languages.tokenizers import splitting
-from pmeans.models.baselines.base import MeanBaseline, Parts, Settings, array, checksum
+from pmeans.models.baselines import MeanBaseline, Parts, Settings, array, checksum
 from pmeans.spaces.space import WordSpace
 from pmeans.types import Array, Floats, Ints, TokenBatch, Tokenizer
 
@@ -65,7 +65,7 @@ class InferSent(MeanBaseline):
 
         Args:
             name: For result rows and tables.
-            words: What `pmeans.models.baselines.base.word_mean` makes of a space.
+            words: What `pmeans.models.baselines.word_mean` makes of a space.
             weights: ``input`` (2, 4 * hidden, dim_words), ``state`` (2, 4 * hidden, hidden) and
                 ``bias`` (2, 4 * hidden), forwards and backwards; stored in float16.
             trained: How they came about: numbers, strings and lists. They reach no row.

@@ -42,7 +42,7 @@ from pmeans.config import Count, Rate, Seed, check
 from pmeans.errors import ConfigError, InputError, naming
 from pmeans.files import optional
 from pmeans.identity import identity
-from pmeans.models.baselines.base import checksum, word_mean
+from pmeans.models.baselines import checksum, word_mean
 from pmeans.spaces.edit import quantise
 from pmeans.spaces.library import find_space
 from pmeans.spaces.space import WordSpace
@@ -51,7 +51,6 @@ from pmeans.training.trainer import (
     BaselineTrainer,
     Checkpoint,
     SpaceRef,
-    TimeLimit,
     within,
 )
 from pmeans.types import Array, Ints, Progress
@@ -71,6 +70,7 @@ from pmeans_lab.baselines.infersent.pair_samples import (
     accuracies,
     detection,
 )
+from pmeans_lab.baselines.row_descent import TimeLimit
 
 DECAY, SHRINK, SLOWEST = 0.99, 5.0, 1e-5
 STEEPEST = 5.0

@@ -25,9 +25,9 @@ from pmeans import kernels
 from pmeans.choices import Precision
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import FormatError
-from pmeans.kernels import nibbles
+from pmeans.kernels import coded
 from pmeans.languages.tokenizers import splitting
-from pmeans.models.baselines.base import MeanBaseline, Parts, array
+from pmeans.models.baselines import MeanBaseline, Parts, array
 from pmeans.spaces.space import WordSpace
 from pmeans.tensors import precision_of
 from pmeans.types import Array, Floats, Ids, Ints, TokenBatch
@@ -117,7 +117,7 @@ def _checked(bigrams: Mapping[str, Array], space: WordSpace) -> dict[str, Array]
         raise FormatError(
             f"the array 'vectors' is of {vectors.dtype}; take float32, float16, int8 or int4."
         )
-    n, dim = len(vectors), nibbles.n_columns(vectors)
+    n, dim = len(vectors), coded.n_columns(vectors)
     if dim != space.dim:
         raise FormatError(f"the array 'vectors' is ({n}, {dim}), expected (any, {space.dim}).")
     found = {"vectors": vectors}

@@ -23,7 +23,7 @@ import numpy as np
 from pmeans.choices import Precision
 from pmeans.config import Count, Range, Rate, Seed, check
 from pmeans.errors import InputError
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.trainer import BaselineTrainer, FilePath
 from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer

@@ -29,7 +29,7 @@ from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part
 from pmeans.encoder.sentence_encoder import CHUNK, chunks
 from pmeans.errors import InputError, NotFittedError
-from pmeans.models.baselines.base import MeanBaseline, Parts, Settings, array
+from pmeans.models.baselines import MeanBaseline, Parts, Settings, array
 from pmeans.types import Array, Floats
 
 
@@ -54,7 +54,7 @@ class Sif(MeanBaseline):
 
         Args:
             name: For people.
-            encoder: What `pmeans.models.baselines.base.plain_mean` makes of a space.
+            encoder: What `pmeans.models.baselines.plain_mean` makes of a space.
             frequencies: p(w) of each word within its language, (n_words,); 0 if it is not known.
             a: How common a word must be to weigh half as much as a rare one.
             removed: What `fit` found, (n, dim).

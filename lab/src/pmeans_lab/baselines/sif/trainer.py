@@ -8,7 +8,7 @@ from pathlib import Path
 from pmeans.config import Count, Rate, check
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.errors import naming
-from pmeans.models.baselines.base import plain_mean
+from pmeans.models.baselines import plain_mean
 from pmeans.spaces.library import find_space
 from pmeans.training.corpus import text_lines
 from pmeans.training.trainer import BaselineTrainer, FilePath, SpaceRef

@@ -16,8 +16,8 @@ import numpy as np
 
 from pmeans.encoder.postprocess import unit_rows
 from pmeans.errors import FormatError, InputError, StorageError
-from pmeans.models.baselines.base import Baseline, Parts, Settings
-from pmeans.training.sentence_models import Pooling, Speaker, model_digest, model_files, open_model
+from pmeans.models.baselines import Baseline, Parts, Settings
+from pmeans.training.teacher import Pooling, Speaker, model_digest, model_files, open_model
 from pmeans.types import Floats
 
 

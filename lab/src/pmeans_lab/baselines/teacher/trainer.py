@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pmeans.training.sentence_models import Pooling
+from pmeans.training.teacher import Pooling
 from pmeans.training.trainer import BaselineTrainer, FilePath
 from pmeans.types import Progress
 from pmeans_lab.baselines.teacher.encoder import TeacherEncoder

@@ -22,7 +22,7 @@ from pmeans.encoder.postprocess import normalise_rows
 from pmeans.errors import FormatError, InputError, NotFittedError
 from pmeans.kernels import index
 from pmeans.languages.tokenizers import splitting, tokenize
-from pmeans.models.baselines.base import Baseline, Parts, Settings, array
+from pmeans.models.baselines import Baseline, Parts, Settings, array
 from pmeans.types import Array, Floats, Tokenizer
 
 COLUMNS = 3600

@@ -1,4 +1,4 @@
-"""The bearer tokens that are let in: a file of them, which is read again when it changes."""
+"""Who may ask: the tokens that are let in, and the sites whose pages may read answers (CORS)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hmac
 import logging
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from pmeans.errors import InputError, PmeansError
@@ -15,6 +16,14 @@ from pmeans.files import reading
 _BEARER = re.compile(rb"bearer +(.+?) *", re.IGNORECASE)
 _SECONDS = 1.0  # between two looks at the file
 _LOG = logging.getLogger("pmeans.serve")
+Headers = list[tuple[bytes, bytes]]
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, HEAD, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-Request-Id",
+    "Access-Control-Max-Age": "600",
+}
+"""What else a browser is told that asks whether a page may ask."""
+_EXPOSED = (b"access-control-expose-headers", b"Retry-After, X-Request-Id")
 
 
 class Tokens:
@@ -78,3 +87,28 @@ def _read(file: Path) -> list[bytes]:
 def _digest(token: bytes) -> bytes:
     """Return a digest, whose length tells nothing about that of the token."""
     return hashlib.sha256(token).digest()
+
+
+class Cors:
+    """The origins whose pages may read answers; none by default, and ``*`` is any."""
+
+    def __init__(self, origins: Sequence[str] = ()) -> None:
+        """Check the origins, as browsers send them."""
+        for origin in origins:
+            if origin != "*" and not re.fullmatch(r"https?://[^/\s]+", origin):
+                raise InputError(
+                    f"{origin!r} is not the origin of a page: write it as https://example.org, "
+                    "without a path, or * for any."
+                )
+        self._origins = frozenset(origin.encode() for origin in origins)
+
+    def admit(self, origin: bytes | None) -> bool:
+        """Tell whether pages of an origin may read answers."""
+        return origin is not None and (origin in self._origins or b"*" in self._origins)
+
+    def headers(self, origin: bytes | None) -> Headers:
+        """Return what every answer to a page of this origin says."""
+        vary: Headers = [(b"vary", b"Origin")] if self._origins else []
+        if origin is None or not self.admit(origin):
+            return vary
+        return [*vary, (b"access-control-allow-origin", origin), _EXPOSED]

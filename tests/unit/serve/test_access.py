@@ -21,12 +21,12 @@ def file(tmp_path):
 def clock(monkeypatch):
     """Return a clock that stands still until it is set."""
     seconds = [1000.0]
-    monkeypatch.setattr("pmeans.serve.tokens.time.monotonic", lambda: seconds[0])
+    monkeypatch.setattr("pmeans.serve.access.time.monotonic", lambda: seconds[0])
     return seconds
 
 
 def tokens(file):
-    from pmeans.serve.tokens import Tokens
+    from pmeans.serve.access import Tokens
 
     return Tokens(file)
 
@@ -96,7 +96,7 @@ def test_at_the_start_such_a_file_is_an_error(file, text):
 def test_all_tokens_are_compared_whichever_is_right(file, monkeypatch):
     held, compared = tokens(file), []
     monkeypatch.setattr(
-        "pmeans.serve.tokens.hmac.compare_digest", lambda a, b: compared.append((a, b)) or a == b
+        "pmeans.serve.access.hmac.compare_digest", lambda a, b: compared.append((a, b)) or a == b
     )
     for token in (b"first", b"third", b"wrong"):
         compared.clear()

@@ -1,5 +1,6 @@
-"""What every baseline is: an encoder that can be taken apart into settings and arrays, and stored.
+"""Baselines: encoders other than power means, taken apart into settings and arrays, and stored.
 
+Other packages have them, each a `Baseline` that a `pmeans.training.trainer.BaselineTrainer` makes.
 ::
 
     my-baseline/
@@ -8,33 +9,38 @@
         encoder/                 the power means that it is built on, if it is, as a folder
         MODEL.md, SHA256SUMS     its card, if it was built, and checksums of all files
 
-`pmeans.models` writes and reads these folders.
+`write` and `read` are for the first two, and `pmeans.models` for the folder.
 """
 
 from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from pmeans import kernels
+from pmeans import config, kernels, plugins
 from pmeans.encoder.coverage import Coverage
 from pmeans.encoder.power_means import PowerMeanEncoder
 from pmeans.encoder.recipe import Part, Recipe
 from pmeans.encoder.sentence_encoder import CHUNK, SentenceEncoder, chunks, sized
-from pmeans.errors import FormatError, InputError
+from pmeans.errors import FormatError, InputError, did_you_mean
 from pmeans.identity import SHORT, identity
 from pmeans.languages.resolution import Doubts
 from pmeans.mapped import refer, resolve
 from pmeans.spaces.space import WordSpace
+from pmeans.tensors import map_tensors, write_tensors
 from pmeans.types import Array, Floats, Tokenizer
 
 Settings = Mapping[str, Any]
 """Numbers, strings and lists of them by name, as TOML has them."""
+GROUP = "pmeans.baselines"
+"""Of `pmeans.plugins`: the class of each kind."""
+SETTINGS, ARRAYS = "baseline.toml", "baseline.safetensors"
 
 
 class Parts(NamedTuple):
@@ -196,7 +202,7 @@ class MeanBaseline(Baseline):
             raise InputError(
                 f"{self.kind} is built on the plain mean of one word space, without z-norm and "
                 f"alignment, and {encoder.name!r} is not one: see plain_mean in "
-                "pmeans.models.baselines.base."
+                "pmeans.models.baselines."
             )
         (self.space,) = encoder.spaces.values()
         self.name, self.encoder = name, encoder
@@ -265,3 +271,66 @@ def _content(arrays: Mapping[str, Array]) -> Iterator[object]:
     for name, each in sorted(arrays.items()):
         yield name, each.dtype.str, each.shape
         yield each
+
+
+def of_kind(kind: object) -> type[Baseline]:
+    """Return the class of a kind."""
+    known = plugins.added(GROUP)
+    if not isinstance(kind, str) or kind not in known:
+        near = did_you_mean(kind, known) if isinstance(kind, str) else ""
+        raise FormatError(
+            f"an encoder of the kind {kind!r}, which no installed package knows.{near} "
+            f"Known are {', '.join(known) or 'none'}."
+        )
+    found: type[Baseline] = plugins.load(known[kind])
+    return found
+
+
+def write(baseline: Baseline, folder: Path) -> None:
+    """Write settings and arrays into a folder that is there; the inner encoder is not written."""
+    head = {"kind": baseline.kind, "format": baseline.format, "name": baseline.name}
+    lines = [f"{key} = {_toml(value)}" for key, value in head.items()]
+    lines += ["", "[settings]"]
+    lines += [f"{key} = {_toml(value)}" for key, value in baseline.settings().items()]
+    (folder / SETTINGS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_tensors(folder / ARRAYS, baseline.arrays(), {"format": f"pmeans-{baseline.kind}"})
+
+
+def read(folder: Path, inner: PowerMeanEncoder | None) -> Baseline:
+    """Read what `write` wrote, and join it with its inner encoder."""
+    path = folder / SETTINGS
+    head = config.read_toml(path)
+    try:
+        cls = of_kind(head.get("kind"))
+        if head.get("format") != cls.format:
+            raise FormatError(
+                f"format {head.get('format')!r} of the kind {cls.kind!r}; this version of pmeans "
+                f"reads format {cls.format}. Build it again."
+            )
+        name, settings = head.get("name"), head.get("settings", {})
+        if not isinstance(name, str) or not isinstance(settings, dict):
+            raise FormatError("it needs a name and a table [settings].")
+        arrays, metadata = map_tensors(folder / ARRAYS)
+        if metadata.get("format") != f"pmeans-{cls.kind}":
+            raise FormatError(f"{ARRAYS} is not of the kind {cls.kind!r}.")
+        found = cls.restored(name, Parts(settings, arrays, inner))
+    except (FormatError, InputError) as error:
+        if str(error).startswith(str(folder)):
+            raise
+        raise FormatError(f"{path}: {error}") from error
+    found.folder = folder
+    return found
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return config.toml_string(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # inf and nan, as TOML spells them
+    return repr(value)
