@@ -1,7 +1,8 @@
 """What a process has taken on: connections, requests, bodies that arrive, answers nobody has taken.
 
 The event loop alone changes these numbers, so that there is no lock. `connections` counts
-connections, `application` the rest; both refuse by what they find here.
+connections, `application` the rest; both refuse by what they find here. A `Body` is read piece by
+piece, as far as there is room.
 """
 
 from __future__ import annotations

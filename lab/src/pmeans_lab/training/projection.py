@@ -34,11 +34,9 @@ BATCH = 128
 PATIENCE = 5
 LARGEST = 1e15
 """In magnitude, of a word vector's numbers: the square of a gradient stays within float32."""
-_ARRAYS = ("weights", "mean", "square")  # of a map, that its state consists of
-
-
 FEWEST = 100
 """Pairs; of fewer not even two could be held out for each purpose."""
+_ARRAYS = ("weights", "mean", "square")  # of a map, that its state consists of
 
 
 @dataclass(frozen=True, eq=False)
