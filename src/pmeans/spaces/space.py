@@ -43,7 +43,7 @@ class Subwords(MappedFields):
 
     A word is the mean of its n-grams, as in fastText. If n-grams are folded, it is the sum of those
     of the folded word and of its skeleton (`pmeans.kernels.folding`), divided by the root of their
-    number, and an alias of a known word (`pmeans.kernels.index.alias_rows`) has the vector of that word.
+    number, and an alias of a known word (`index.alias_rows`) has the vector of that word.
 
     Attributes:
         ngrams: One row a hash bucket, (n_buckets, dim) float32, float16 or int8, or int4 in bytes.

@@ -196,8 +196,8 @@ class Teacher(FromFiles):
         path = Path(self.path)
         files = model_files(path)
         if files:
-            identity = model_digest(files, self.pooling, self.tokens)
-            found = self._spoken(sentences, identity, progress)
+            digest = model_digest(files, self.pooling, self.tokens)
+            found = self._spoken(sentences, digest, progress)
             return found, np.ones(len(sentences), dtype=np.bool_)
         if path.suffix == ".safetensors":
             table = open_space(path)
@@ -206,12 +206,12 @@ class Teacher(FromFiles):
         listed, known = table.vectors(sentences, lang)
         return unit_rows(listed).astype(np.float16), known
 
-    def _spoken(self, sentences: Sequence[str], identity: str, progress: Progress) -> Array:
+    def _spoken(self, sentences: Sequence[str], digest: str, progress: Progress) -> Array:
         """Return the model's vectors, (n, dim): those that are kept, and the others from it."""
-        folder = cache.folder("teachers") / f"{self.name}-{identity}"
+        folder = cache.folder("teachers") / f"{self.name}-{digest}"
         keys, first, places = np.unique(_keys(sentences), return_index=True, return_inverse=True)
         parts: list[tuple[Array, Array]] = []
-        for kept_keys, kept in _stored_vectors(folder, identity):
+        for kept_keys, kept in _stored_vectors(folder, digest):
             at = np.searchsorted(keys[:-1], kept_keys)
             here = keys[at] == kept_keys
             parts.append((at[here], kept[here]))
@@ -233,7 +233,7 @@ class Teacher(FromFiles):
             write_tensors(
                 folder / f"{new[0]:016x}-{len(new)}.safetensors",
                 {"keys": new, "vectors": codes, "scale": scale},
-                {"teacher": identity},
+                {"teacher": digest},
             )
             parts.append((np.searchsorted(keys, new), decoded(codes, scale)))
         found = np.empty((len(keys), parts[0][1].shape[1]), dtype=np.float16)
@@ -249,12 +249,12 @@ def _keys(sentences: Sequence[str]) -> Array:
     return np.frombuffer(hashed, dtype="<u8")
 
 
-def _stored_vectors(folder: Path, identity: str) -> Iterator[tuple[Array, Array]]:
+def _stored_vectors(folder: Path, digest: str) -> Iterator[tuple[Array, Array]]:
     """Yield the keys and vectors of each file, (n,) and (n, dim)."""
     width = None
     for path in sorted(folder.glob("*.safetensors")):
         arrays, metadata = map_tensors(path)
-        if metadata.get("teacher") != identity or {"keys", "vectors", "scale"} - arrays.keys():
+        if metadata.get("teacher") != digest or {"keys", "vectors", "scale"} - arrays.keys():
             raise StorageError(f"{path} is not of this teacher. Delete it, or move it away.")
         keys, vectors = arrays["keys"], arrays["vectors"]
         if vectors.shape != (len(keys), width or vectors.shape[-1]):
