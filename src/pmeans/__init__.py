@@ -15,6 +15,7 @@ if typing.TYPE_CHECKING:
     from pmeans.errors import PmeansError
     from pmeans.estimators import MapTransformer, PowerMeanVectorizer, ZNormTransformer
     from pmeans.models import load, save
+    from pmeans.search import dedupe, mine
     from pmeans.spaces.readers import read_space
     from pmeans.spaces.space import WordSpace
     from pmeans.spaces.store import open_space, save_space
@@ -31,8 +32,10 @@ __all__ = [
     "WordSpace",
     "ZNormTransformer",
     "__version__",
+    "dedupe",
     "label",
     "load",
+    "mine",
     "open_space",
     "read_space",
     "save",
@@ -48,8 +51,10 @@ _HOMES = {
     "TransferClassifier": "pmeans.transfer",
     "WordSpace": "pmeans.spaces.space",
     "ZNormTransformer": "pmeans.estimators",
+    "dedupe": "pmeans.search",
     "label": "pmeans.transfer",
     "load": "pmeans.models",
+    "mine": "pmeans.search",
     "open_space": "pmeans.spaces.store",
     "read_space": "pmeans.spaces.readers",
     "save": "pmeans.models",

@@ -28,13 +28,15 @@ from pmeans.cli.main import app
 
 # What an argument is called in the help, if it is no file.
 NO_FILE = {
-    "A", "ADDRESS", "B", "CHAR", "CODE", "LANGUAGE", "N", "NAME", "ORIGIN", "P", "QUERY", "S",
-    "OTHER", "SENTENCE", "TEXT", "VERSION", "WORD", "[KIND]...",
+    "A", "ADDRESS", "B", "CHAR", "CODE", "CODES", "LANGUAGE", "N", "NAME", "ORIGIN", "OTHER", "P",
+    "QUERY", "S", "SENTENCE", "TEXT", "VERSION", "WORD", "X", "[KIND]...",
 }  # fmt: skip
 ROLES = {
     "embed": "model < input_ < out >",
     "search": "index < queries < model < texts <",
     "index": "files < out >",
+    "dedupe": "file < model < out > report >",
+    "mine": "first < second < model < out > report >",
     "label": "file < labels < model < out > save >",
     "serve": "model < classifier < index < texts < token_file <",
     "train": "files < data < out >",
@@ -111,6 +113,24 @@ CASES = {
     ("label", "save"): Case(
         "label in.csv --labels labels.tsv --labels-lang en --model m --lang en --save {}",
         {"file": ["in.csv"], "labels": ["labels.tsv"], "model": ["m", "m/recipe.toml"]},
+    ),
+    ("dedupe", "out"): Case(
+        "dedupe in.csv --model m --lang en --format csv --out {}",
+        {"file": ["in.csv"], "model": ["m", "m/recipe.toml"]},
+    ),
+    ("dedupe", "report"): Case(
+        "dedupe in.csv --model m --lang en --report {}",
+        {"file": ["in.csv"], "model": ["m", "m/recipe.toml"]},
+        "new.csv",
+    ),
+    ("mine", "out"): Case(
+        "mine in.txt de.txt --langs en,de --threshold 0 --model m --out {}",
+        {"first": ["in.txt"], "second": ["de.txt"], "model": ["m", "m/recipe.toml"]},
+    ),
+    ("mine", "report"): Case(
+        "mine in.csv de.txt --langs en,de --threshold 0 --model m --report {}",
+        {"first": ["in.csv"], "second": ["de.txt"], "model": ["m", "m/recipe.toml"]},
+        "new.csv",
     ),
     ("train", "out"): Case(
         "train x.toml --data data --out {}",

@@ -7,7 +7,7 @@ import pmeans
 NAMES = {
     "MapTransformer", "Part", "PmeansError", "PowerMeanEncoder", "PowerMeanVectorizer", "Recipe",
     "TransferClassifier", "WordSpace", "ZNormTransformer", "__version__",
-    "label", "load", "open_space", "read_space", "save", "save_space",
+    "dedupe", "label", "load", "mine", "open_space", "read_space", "save", "save_space",
 }  # fmt: skip
 
 

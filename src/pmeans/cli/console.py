@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pmeans.tables.journal import State
 
 _ARGUMENTS = (
-    "access_log", "adapt", "again", "approximate", "balanced", "batch_size", "by_name", "case",
-    "classifier", "cors_origin", "data", "delimiter", "device", "dictionary", "dry_run", "dtype",
-    "encoding", "engine", "format", "header", "host", "html", "index", "input_format", "into",
-    "json", "keep_alive", "label", "labels", "labels_lang", "lang", "lang_column", "limit",
-    "max_answer", "max_answers",
-    "max_bodies", "max_body", "max_characters", "max_connections", "max_requests",
-    "max_seconds", "max_texts", "model", "n_threads", "name", "normalize", "on_error",
-    "only_encoder", "only_task", "out", "output", "package", "pairs", "phrases", "picture",
-    "pivot", "port", "prune", "queries", "restart", "results", "save", "seed", "separator", "set",
-    "shards", "suffix", "text", "texts", "threads", "token_file", "top_k", "unsure", "verify",
-    "version", "word", "workers",
+    "access_log", "across", "adapt", "again", "approximate", "balanced", "batch_size",
+    "by_name", "case", "classifier", "cors_origin", "data", "delimiter", "device", "dictionary",
+    "dry_run", "dtype", "encoding", "engine", "format", "header", "host", "html", "index",
+    "input_format", "into", "json", "keep_alive", "label", "labels", "labels_lang", "lang",
+    "lang_column", "langs", "limit", "max_answer", "max_answers", "max_bodies", "max_body",
+    "max_characters", "max_connections", "max_requests", "max_seconds", "max_texts", "model",
+    "n_threads", "name", "normalize", "on_error", "only_encoder", "only_task", "out", "output",
+    "package", "pairs", "phrases", "picture", "pivot", "port", "prune", "queries", "report",
+    "restart", "results", "save", "seed", "separator", "set", "shards", "suffix", "text",
+    "texts", "threads", "threshold", "token_file", "top_k", "unsure", "verify", "version",
+    "word", "workers",
 )  # fmt: skip
 """Every option of every command, as Python writes it."""
 

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from pmeans import plugins
 from pmeans._version import __version__
-from pmeans.cli import build, embed, label, search, serve, spaces, texts, transfer
+from pmeans.cli import build, dedupe, embed, label, mine, search, serve, spaces, texts, transfer
 from pmeans.cli.console import say, typed, warn
 from pmeans.cli.options import group
 from pmeans.errors import PmeansError
@@ -93,6 +93,8 @@ _COMMANDS: dict[Callable[..., None], str] = {
     transfer.classify: transfer.CLASSIFY,
     transfer.explain: transfer.EXPLAIN,
     label.label: label.EXAMPLES,
+    dedupe.dedupe: dedupe.EXAMPLES,
+    mine.mine: mine.EXAMPLES,
     embed.embed: embed.EXAMPLES,
     search.search: search.EXAMPLES,
     search.index: search.INDEXING,

@@ -13,19 +13,24 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
+    from pmeans.jobs.duplicates import dedupe_to_file
     from pmeans.jobs.files import embed_to_file, predict_to_file
-    from pmeans.jobs.options import EmbedOptions, PredictOptions
+    from pmeans.jobs.options import DedupeOptions, EmbedOptions, PredictOptions
+    from pmeans.jobs.pairs import check_pair_outputs, write_pairs
     from pmeans.jobs.parts import Engine, Tally, here
     from pmeans.jobs.pieces import embed_parts, index_parts, predict_parts
     from pmeans.jobs.workers import gave_up, perform
 
 __all__ = [
-    "EmbedOptions", "Engine", "PredictOptions", "Tally", "embed_parts", "embed_to_file", "gave_up",
-    "here", "index_parts", "perform", "predict_parts", "predict_to_file",
+    "DedupeOptions", "EmbedOptions", "Engine", "PredictOptions", "Tally", "check_pair_outputs",
+    "dedupe_to_file", "embed_parts", "embed_to_file", "gave_up", "here", "index_parts",
+    "perform", "predict_parts", "predict_to_file", "write_pairs",
 ]  # fmt: skip
 _HOMES = {
-    "EmbedOptions": "options", "PredictOptions": "options",
+    "DedupeOptions": "options", "EmbedOptions": "options", "PredictOptions": "options",
+    "dedupe_to_file": "duplicates",
     "embed_to_file": "files", "predict_to_file": "files",
+    "check_pair_outputs": "pairs", "write_pairs": "pairs",
     "Engine": "parts", "Tally": "parts", "here": "parts",
     "embed_parts": "pieces", "index_parts": "pieces", "predict_parts": "pieces",
     "gave_up": "workers", "perform": "workers",

@@ -1,4 +1,4 @@
-"""How rows are embedded and labelled: each option once, with its help and its bounds.
+"""How rows are embedded, labelled and compared: each option once, with its help and its bounds.
 
 The command line, jobs over files, Arrow tables and all engines take these objects whole. A function
 that is `spread` over one of them takes its fields as keywords, or the object as ``options=``.
@@ -78,6 +78,25 @@ class PredictOptions(RowOptions):
     unsure: Annotated[
         float | None, Help("Give no label where its probability is below P.", "P"), Range(0, 1)
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DedupeOptions(RowOptions):
+    """How duplicates are found; further fields are those of `RowOptions`.
+
+    Attributes:
+        threshold: The least cosine of duplicates.
+        across: Whether translations of a row are duplicates of it as well.
+        approximate: Look for duplicates in a graph: faster with many rows, and may miss some.
+    """
+
+    threshold: Annotated[
+        float, Help("Least cosine of duplicates.", "X"), Range(above=0, high=1)
+    ] = 0.9
+    across: Annotated[bool, Help("Take away translations of earlier rows as well.")] = False
+    approximate: Annotated[
+        bool, Help("Look in a graph: faster with 100,000 rows or more, and may miss some.")
+    ] = False
 
 
 def spread(options: type[RowOptions]) -> Callable[[Callable[..., _R]], Callable[..., _R]]:

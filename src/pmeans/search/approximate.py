@@ -131,10 +131,7 @@ class ApproximateIndex:
         self, usearch: Any, report: Callable[[int, int], object], n_threads: int
     ) -> bytes | bytearray:
         rows = self._rows
-        graph = usearch.Index(
-            ndim=rows.shape[1], metric="cos", dtype="i8", connectivity=_NEIGHBOURS
-        )
-        start = 0
+        graph, start = new_graph(usearch, rows.shape[1]), 0
         for block in rows.blocks(_BLOCK):
             report(start, len(rows.array))
             numbers = np.arange(start, start + len(block))
@@ -143,6 +140,11 @@ class ApproximateIndex:
             graph.add(numbers[able], quantise_rows(values[able], "int8"), threads=n_threads)
             start += len(block)
         return graph.save()
+
+
+def new_graph(usearch: Any, dim: int) -> Any:
+    """Return an empty graph, for rows of ``dim`` codes in int8; ``usearch`` is `usearch.index`."""
+    return usearch.Index(ndim=dim, metric="cos", dtype="i8", connectivity=_NEIGHBOURS)
 
 
 def _header(path: Path) -> dict[str, Any]:

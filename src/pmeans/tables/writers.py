@@ -314,6 +314,8 @@ class _Parquet(_Table):
         file.seek(end)
 
     def append(self, file: IO[bytes], rows: Records, first: int) -> None:
+        if not rows.cells:
+            return
         pyarrow = require_pyarrow("")
         columns = [
             [None if cell is ABSENT else cell for cell in column]
@@ -337,6 +339,9 @@ class _Parquet(_Table):
 
     def finish(self, file: IO[bytes], partial: Path, out: Path, n_rows: int) -> None:
         pyarrow = require_pyarrow(out)
+        if self._schema is None:  # there was no row to tell types by
+            self._schema = pyarrow.schema([(name, pyarrow.string()) for name in self.names])
+            file.write(self._schema.serialize())
 
         def tables() -> Iterator[Any]:
             waiting: list[Any] = []
