@@ -6,8 +6,9 @@ NTREX has news in eleven languages. Of its 1,997 lines, 1,000 are on both sides,
 alone and 497 in the other language alone. They are hidden among 10,000 lines of English novels
 (gutenberg) on one side and 10,000 lines of documentation in the other language on the other side,
 which are not translations of each other. `pmeans.mine` chooses the threshold by itself. Beside it
-stands the best F1 of any threshold, which nobody could know. A pair is right if both lines have
-the same number, or the same text as one that has: NTREX repeats some lines.
+stands the best F1 of any threshold, which nobody could know, and with no held-out lines in the way.
+A pair is right if both lines have the same number, or the same text as one that has: NTREX repeats
+some lines.
 
 Retrieval is over all 1,997 lines: how often the translation of an English line, or the English of a
 translation, has the largest cosine, or the largest margin, of all lines of the other side (the mean

@@ -51,8 +51,8 @@ def mine(
     """Find pairs of lines in FIRST and SECOND that translate each other.
 
     The score of a pair says how much nearer its lines are to each other than to their neighbours in
-    the other language; above 1.2 most are right. The pairs are written in the order of FIRST, as
-    'pmeans extend --pairs' reads them. The report has the best pairs first.
+    the other language. The pairs are written in the order of FIRST, as 'pmeans extend --pairs'
+    reads them, and the report has the best ones first.
     """
     from pmeans import jobs, models, search
     from pmeans.errors import InputError, count, shown
