@@ -12,8 +12,8 @@ there of many sentences that say the same. Across languages, all 1,997 lines of 
 German are mixed, and a pair is right if one translates the other.
 
 How fast. English sentences of Tatoeba, drawn at random, from texts to texts and with two threads.
-All encode with the model in the package, so that only the search differs. Rows that should have gone are those
-that stay, although an earlier row that stays has a cosine of at least the threshold.
+All encode with the model in the package, so that only the search differs. Rows that should have
+gone are those that stay, although an earlier row that stays has a cosine of at least the threshold.
 """
 
 import gzip
@@ -27,7 +27,7 @@ import numpy as np
 from semhash import SemHash
 
 import pmeans
-from pmeans.search.mining import normalised
+from pmeans.search.margins import normalised
 
 THRESHOLDS = (0.8, 0.85, 0.9, 0.95)
 SIZES = (10_000, 40_000)

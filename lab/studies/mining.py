@@ -26,7 +26,7 @@ import numpy as np
 import pmeans
 from pmeans import PowerMeanEncoder
 from pmeans.search import mine, top_k
-from pmeans.search.mining import proposals
+from pmeans.search.margins import proposals
 from pmeans.search.stored import StoredRows
 
 PAIRS, FIRST_ALONE, NOISE = 1000, 500, 10_000

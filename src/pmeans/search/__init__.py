@@ -3,8 +3,8 @@
 `exact` finds the largest cosines in one pass over rows of any number, `finding` opens what ``pmeans
 embed`` wrote and joins it with an encoder, `approximate` keeps a graph beside it (the extra
 ``[search]``), `shards` are many of both, searched together, and `texts` the files that have their
-texts. `stored` are rows in a temporary file, `mining` pairs those that translate each other, and
-`duplicates` finds those that say the same.
+texts. `stored` are rows in a temporary file, `margins` pairs rows of two languages, `mining` finds
+translations and `duplicates` what says the same.
 """
 
 from pmeans.search.approximate import ApproximateIndex

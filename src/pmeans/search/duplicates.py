@@ -6,7 +6,7 @@ one that stays in its place, and the answer does not depend on how the work is d
 stays lie in a temporary file (`pmeans.search.stored`).
 
 Translations have lower cosines than repetitions in one language, and no threshold fits them all: of
-what stays, `pmeans.search.mining` pairs them by margin, one language with another, and the earlier
+what stays, `pmeans.search.margins` pairs them, one language with another, and the earlier
 text stays. ``lab/results/duplicates`` measures all this.
 """
 
@@ -28,7 +28,7 @@ from pmeans.errors import InputError
 from pmeans.kernels import checked_strings
 from pmeans.languages.identifier import Doubts, FoundLanguages
 from pmeans.search.exact import cosines
-from pmeans.search.mining import normalised, translated_rows
+from pmeans.search.margins import NoThresholdError, normalised, translated_rows
 from pmeans.search.stored import BATCH, StoredRows
 from pmeans.types import Array, Floats, Ints
 
@@ -101,7 +101,7 @@ def dedupe(
     """Find texts that say the same as an earlier one.
 
     Args:
-        texts: Any number of them: memory holds some hundred bytes for each, rows lie on disk.
+        texts: Any number of them: memory holds a few hundred bytes for each, rows lie on disk.
         model: What `pmeans.load` opens, or an encoder.
         lang: Language of all texts, or one for each; None finds it.
         threshold: The least cosine of duplicates. A text without a known word is one only of
@@ -232,7 +232,10 @@ class DuplicateFinder:
                 stores.append(StoredRows(self._encoder.dim, self._approximate, self._n_threads))
                 for start in range(0, len(some), BATCH):
                     stores[-1].append(rows[some[start : start + BATCH]])
-            found, _ = translated_rows(self._encoder, codes, stores, self._is_known)
+            try:
+                found, _ = translated_rows(self._encoder, codes, stores, self._is_known)
+            except NoThresholdError as error:
+                raise InputError(f"{error}: leave out across=.") from None
             for one, other, _, cosine in zip(*(c.tolist() for c in found), strict=True):
                 pair = int(numbers[sides[0][one]]), int(numbers[sides[1][other]])
                 later = max(pair)

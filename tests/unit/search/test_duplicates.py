@@ -14,7 +14,8 @@ import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.cli.main import app
 from pmeans.errors import InputError, PmeansError
-from pmeans.search.duplicates import DuplicateFinder
+from pmeans.jobs import DedupeOptions
+from pmeans.search.duplicates import THRESHOLD, DuplicateFinder
 
 WORDS = [f"w{i}" for i in range(12)]
 TEXTS = st.lists(
@@ -139,12 +140,16 @@ def test_without_texts_there_are_no_duplicates(encoder):
     assert (len(found.representatives), found.groups, found.closest()) == (0, {}, [])
 
 
+def test_the_threshold_of_the_command_is_that_of_the_function():
+    assert DedupeOptions().threshold == THRESHOLD
+
+
 def test_across_needs_translations_in_the_model(encoder):
     two = PowerMeanEncoder(
         encoder.recipe,
         {"s": WordSpace.from_words("s", {"en": ["a"], "de": ["b"]}, np.eye(2, 3, dtype="f4"))},
     )
-    with pytest.raises(InputError, match="carries no translations to choose a threshold by"):
+    with pytest.raises(InputError, match="to choose a threshold by: leave out across="):
         pmeans.dedupe(["a", "b"], model=two, lang=["en", "de"], across=True)
 
 

@@ -13,7 +13,7 @@ from pmeans import Part, PowerMeanEncoder, Recipe, WordSpace
 from pmeans.cli.main import app
 from pmeans.encoder.translations import Translations
 from pmeans.errors import PmeansError
-from pmeans.search.mining import NEIGHBOURS, HeldOut, Proposals, one_to_one, proposals
+from pmeans.search.margins import NEIGHBOURS, HeldOut, Proposals, one_to_one, proposals
 from pmeans.search.stored import StoredRows
 from pmeans.training.corpus import read_pairs
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_mined_is_refused(toy, arguments, message):
 
 def test_a_model_without_enough_translations_needs_a_threshold(toy):
     some = {"langs": ("en", "de"), "model": toy.replace(translations=None)}
-    with pytest.raises(PmeansError, match="carries no translations to choose a threshold by"):
+    with pytest.raises(PmeansError, match=r"to choose a threshold by: give threshold="):
         pmeans.mine(["e1"], ["d1"], **some)
     with pytest.raises(PmeansError, match="carries 48 translations between 'en' and 'de'"):
         pmeans.mine([f"e{i}" for i in range(12)], ["d1"], langs=("en", "de"), model=toy)
