@@ -12,8 +12,9 @@ there of many sentences that say the same. Across languages, all 1,997 lines of 
 German are mixed, and a pair is right if one translates the other.
 
 How fast. English sentences of Tatoeba, drawn at random, from texts to texts and with two threads.
-All encode with the model in the package, so that only the search differs. Rows that should have
-gone are those that stay, although an earlier row that stays has a cosine of at least the threshold.
+All encode with the model in the package, so that only the search differs. Seconds are those of all
+threads together, which others at work on the machine change least. Rows that should have gone are
+those that stay, although an earlier row that stays has a cosine of at least the threshold.
 """
 
 import gzip
@@ -42,7 +43,7 @@ By `python studies/duplicates.py DATA`.
 | | threshold | taken away | precision | recall |
 |---|--:|--:|--:|--:|"""
 SPEED = """
-| rows | | seconds | taken away | should have gone |
+| rows | | CPU seconds | taken away | should have gone |
 |--:|---|--:|--:|--:|"""
 
 
@@ -162,9 +163,9 @@ def show_speed(data: Path) -> None:
     }
     for size in SIZES:
         for name, program in programs.items():
-            start = time.perf_counter()
+            start = time.process_time()
             left = program(texts[:size])
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             missed = len(left) - len(pmeans.dedupe(left, lang="en").rows)
             cells = f"{seconds:.1f} | {size - len(left):,} | {missed:,}"
             print(f"| {size:,} | {name} | {cells} |", flush=True)
