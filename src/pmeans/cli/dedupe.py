@@ -45,7 +45,7 @@ def dedupe(
     from pmeans import jobs, models
     from pmeans.errors import count
     from pmeans.jobs.files import fields_of
-    from pmeans.languages.identifier import Doubts
+    from pmeans.languages.resolution import Doubts
     from pmeans.tables import open_source
 
     encoder, doubts = models.load(model), Doubts()

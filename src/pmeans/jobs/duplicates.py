@@ -14,14 +14,13 @@ from typing import IO, Any
 import numpy as np
 
 from pmeans.choices import TableFormat
-from pmeans.encoder.languages import language_of_rows
 from pmeans.encoder.sentence_encoder import SentenceEncoder
 from pmeans.errors import InputError
 from pmeans.jobs.files import SAVE_EVERY, fields_of
 from pmeans.jobs.options import DedupeOptions, spread
 from pmeans.jobs.resumable import Job, run
-from pmeans.jobs.rows import languages_of
-from pmeans.languages.identifier import Doubts
+from pmeans.jobs.rows import block_languages
+from pmeans.languages.resolution import Doubts, language_of_rows
 from pmeans.outputs import check_output, place_of
 from pmeans.search import Duplicates
 from pmeans.search.duplicates import DuplicateFinder
@@ -102,7 +101,7 @@ def _compared(
         encoder, options.threshold, options.across, options.approximate, options.n_threads
     )
     for block in source.blocks():
-        finder.add(block.texts, languages_of(block, encoder, code, doubts, options.n_threads))
+        finder.add(block.texts, block_languages(block, encoder, code, doubts, options.n_threads))
         report(block.place)
     return finder.result()
 

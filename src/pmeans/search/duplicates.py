@@ -23,10 +23,10 @@ import numpy as np
 
 from pmeans import models
 from pmeans.encoder.postprocess import unit_rows
-from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language, chunks
+from pmeans.encoder.sentence_encoder import SentenceEncoder, chunks
 from pmeans.errors import InputError
 from pmeans.kernels import checked_strings
-from pmeans.languages.identifier import Doubts, FoundLanguages
+from pmeans.languages.resolution import Doubts, Languages
 from pmeans.search.exact import cosines
 from pmeans.search.margins import NoThresholdError, normalised, translated_rows
 from pmeans.search.stored import BATCH, StoredRows
@@ -119,7 +119,7 @@ def dedupe(
     doubts = Doubts()
     for some, langs in chunks(texts, lang, BATCH):
         checked_strings(some)
-        finder.add(some, encoder.found(some, langs, n_threads, doubts))
+        finder.add(some, encoder.languages_of(some, langs, n_threads, doubts))
     doubts.warn(stacklevel=2)
     return finder.result()
 
@@ -148,18 +148,16 @@ class DuplicateFinder:
         self._stays: list[Array] = []
         self._n = 0
 
-    def add(
-        self, texts: Sequence[str | None], langs: str | list[str] | FoundLanguages | None
-    ) -> None:
+    def add(self, texts: Sequence[str | None], langs: Languages) -> None:
         """Look for duplicates among further texts; one that is None stays as it is.
 
-        ``langs`` are as `SentenceEncoder.found` returns them.
+        ``langs`` are as `SentenceEncoder.languages_of` returns them.
         """
         given = [text or "" for text in texts]
         rows = unit_rows(self._encoder.encode(given, lang=langs, n_threads=self._n_threads))
         codes = np.empty(len(texts), dtype=object)
         if self._across:
-            for code, which in by_language(given, langs, self._encoder.language):
+            for code, which in self._encoder.by_language(given, langs):
                 codes[which] = code
         for start in range(0, len(texts), BATCH):
             some = slice(start, start + BATCH)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pmeans import models
-from pmeans.encoder.sentence_encoder import SentenceEncoder, by_language, check_sentences
+from pmeans.encoder.sentence_encoder import SentenceEncoder, check_sentences
 from pmeans.errors import InputError, shown
 from pmeans.kernels import checked_strings
 from pmeans.search.margins import NoThresholdError, normalised, translated_rows
@@ -141,8 +141,7 @@ def _codes(
 def _usual(encoder: SentenceEncoder, texts: Sequence[str]) -> str:
     """Return the language of most texts, of the first ones."""
     some = list(texts[:_LOOKED_AT])
-    groups = by_language(some, encoder.found(some, None), encoder.language)
-    sizes = {code: len(which) for code, which in groups}
+    sizes = {code: len(which) for code, which in encoder.by_language(some, None)}
     if not sizes:
         raise InputError("no text: nothing to mine.")
     return max(sizes, key=lambda code: sizes[code])
