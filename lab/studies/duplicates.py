@@ -6,10 +6,11 @@
 What is found. Two English sentences of Tatoeba with the same German translation say the same. Of
 2,000 German sentences that have several, two English ones each are taken, equal ones left out, and
 6,000 English sentences beside them. A row that is taken away is right if a German sentence
-translates it and the row that it is said to repeat. The second of two that say the same is found
-if it shares a group with the first. Right rows are more than the table counts: no translation is
-there of many sentences that say the same. Across languages, all 1,997 lines of NTREX in English and
-German are mixed, and a pair is right if one translates the other.
+translates it and the row that it is said to repeat. The second of two that say the same is found if
+it shares a group with the first. Right rows are more than the table counts: no translation is there
+of many sentences that say the same. Across languages, all 1,997 lines of NTREX in English and
+German are mixed, and those rows are counted that go for one in the other language: right if it
+translates them.
 
 How fast. English sentences of Tatoeba, drawn at random, from texts to texts and with two threads.
 All encode with the model in the package, so that only the search differs. Seconds are those of all
