@@ -154,7 +154,7 @@ class DuplicateFinder:
         ``langs`` are as `SentenceEncoder.languages_of` returns them.
         """
         given = [text or "" for text in texts]
-        rows = unit_rows(self._encoder.encode(given, lang=langs, n_threads=self._n_threads))
+        rows = self._encoder.encode(given, lang=langs, n_threads=self._n_threads)
         codes = np.empty(len(texts), dtype=object)
         if self._across:
             for code, which in self._encoder.by_language(given, langs):
@@ -171,7 +171,8 @@ class DuplicateFinder:
         stays, live = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=bool)
         able = np.atleast_1d(rows.any(axis=1))
         # As in `exact`: the product says which may be the nearest, and float64 which it is.
-        rough, slack = rows @ rows.T, 4 * (rows.shape[1] + 8) * 2.0**-24
+        units = unit_rows(rows)  # as the store will have them, so that blocks change no bit
+        rough, slack = units @ units.T, 4 * (rows.shape[1] + 8) * 2.0**-24
         for i, text in enumerate(texts):
             if text is None:
                 nearest[i], best[i] = _ALONE, np.nan
@@ -186,7 +187,7 @@ class DuplicateFinder:
             near = np.flatnonzero(live[:i] & (rough[i, :i] > best[i] - slack))
             if len(near):
                 near = near[rough[i, near] > rough[i, near].max() - slack]
-                exact = cosines(np.broadcast_to(rows[i], (len(near), rows.shape[1])), rows[near])
+                exact = cosines(np.broadcast_to(units[i], (len(near), rows.shape[1])), units[near])
                 if exact.max() > best[i]:  # the earlier one wins a tie
                     nearest[i], best[i] = self._n + near[exact.argmax()], exact.max()
             stays[i] = not best[i] >= self._threshold
