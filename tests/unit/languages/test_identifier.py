@@ -5,7 +5,7 @@ import pytest
 
 import pmeans
 from pmeans import Part, PowerMeanEncoder, Recipe, kernels, models
-from pmeans.errors import FormatError, InputError, LanguageError
+from pmeans.errors import FormatError, LanguageError
 from pmeans.kernels import GramWeights
 from pmeans.languages.identifier import Identifier
 from pmeans.languages.resolution import Detection, DoubtfulLanguageWarning
@@ -44,9 +44,8 @@ def test_a_text_without_letters_is_in_none_of_them(encoder, text):
     assert encoder.detect([text]) == [Detection(None, 1.0)]
 
 
-def test_one_text_must_be_in_a_list(encoder):
-    with pytest.raises(InputError, match="put it into a list"):
-        encoder.detect("the cat")
+def test_of_one_text_there_is_one_answer(encoder):
+    assert encoder.detect("the cat") == encoder.detect(["the cat"])[0]
 
 
 def test_texts_without_a_language_are_encoded_by_the_one_that_is_found(encoder):

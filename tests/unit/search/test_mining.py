@@ -69,15 +69,17 @@ def test_margins_are_those_of_the_formula(seed, n_first, n_second):
     with np.errstate(divide="ignore", invalid="ignore"):
         margins = np.where(cosines > 0, 2 * cosines / (forward[:, None] + backward), 0)
     found = proposals(stored(sides[0]), stored(sides[1]))
-    # rtol: rows are rounded to float32 when they are stored.
-    np.testing.assert_allclose(found.scores, margins[found.first, found.second], rtol=1e-5)
+    # rtol, atol: rows are rounded to float32 when they are stored.
+    np.testing.assert_allclose(
+        found.scores, margins[found.first, found.second], rtol=1e-5, atol=1e-6
+    )
     # The best neighbour by margin is among the k best by cosine, as a larger k would not change.
     among = np.argsort(-cosines, axis=1)[:, :k]
     best = np.take_along_axis(margins, among, axis=1).max(axis=1)
     reached = dict.fromkeys(range(n_first), 0.0)
     for i, score in zip(found.first.tolist(), found.scores.tolist(), strict=True):
         reached[i] = max(reached[i], score)
-    assert all(reached[i] >= best[i] * (1 - 1e-5) for i in range(n_first))
+    assert all(reached[i] >= best[i] * (1 - 1e-5) - 1e-6 for i in range(n_first))
 
 
 def test_each_row_is_in_one_pair_the_best_ones_first():
