@@ -124,6 +124,7 @@ tables: setup  ## render tables and figures of all results again
 	cd lab && ../$(BIN)/python studies/train_spaces.py results/spaces/costs.jsonl
 	cd lab && ../$(BIN)/python studies/peers.py --render
 	cd lab && ../$(BIN)/python studies/names_and_numbers.py --render
+	cd lab && ../$(BIN)/python studies/claims.py
 	$(BIN)/python benchmarks/baselines.py --render
 
 FUZZ = $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))

@@ -17,6 +17,8 @@ file says it and why.
 
 from __future__ import annotations
 
+import typing
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -34,9 +36,9 @@ from pmeans_lab.experiments.statistics import Interval
 
 Verdict = Literal["holds", "in part", "not here", "cannot be tested"]
 Measure = Literal["score", "drop", "Spearman", "Pearson"]
+PAPER = "the paper says"
 PaperRow = tuple[published.Published, str]
 """A table of the paper, and the name of one of its rows."""
-HEADINGS = ("the paper says", "paper", "ours", "here")
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,13 @@ class Part:
         title: Heading of their table.
         data: What ours are measured on, and how that differs from the paper's.
         claims: The rows.
+        of: Heading of the claims; the paper's own are counted.
     """
 
     title: str
     data: str
     claims: tuple[Claim, ...]
+    of: str = PAPER
 
 
 @dataclass(frozen=True)
@@ -241,23 +245,31 @@ def verdict(claim: Claim, figures: Sequence[Measured]) -> Verdict:
 
 
 def page(claims: Claims, book: Book) -> str:
-    """Return a heading and a table for each part, as Markdown."""
-    return "\n\n".join("\n".join(_part(part, book)) for part in claims.parts)
+    """Return how many claims came to what, and a heading and a table for each part, as Markdown."""
+    verdicts: Counter[Verdict] = Counter()
+    tables = ["\n".join(_part(part, book, verdicts)) for part in claims.parts]
+    holds, some, none, untested = (verdicts[each] for each in typing.get_args(Verdict))
+    counts = (
+        f"Of {verdicts.total()} claims {holds} hold here, {some} in part and {none} not; "
+        f"{untested} cannot be tested."
+    )
+    return "\n\n".join([counts, *tables])
 
 
-def _part(part: Part, book: Book) -> Iterator[str]:
+def _part(part: Part, book: Book, verdicts: Counter[Verdict]) -> Iterator[str]:
+    """Yield the lines of a part, and count the verdicts on what the paper says."""
     yield f"## {part.title}\n\n{part.data.strip()}\n"
-    yield f"| {' | '.join(HEADINGS)} |"
+    yield f"| {part.of} | paper | ours | here |"
     yield "|---|---|---|---|"
     for claim in part.claims:
         figures = [book.measured(figure) for figure in claim.figures]
+        judged = verdict(claim, figures)
+        verdicts[judged] += part.of == PAPER
         paper = [claim.paper, *(figure.paper for figure in figures)]
-        ours = "<br>".join(map(str, figures)) or "–"
-        judged = f"**{verdict(claim, figures)}**"
-        if claim.why:
-            judged += f": {claim.why}"
         theirs = "<br>".join(dict.fromkeys(filter(None, paper))) or "–"
-        yield f"| {claim.says} | {theirs} | {ours} | {judged} |"
+        ours = "<br>".join(map(str, figures)) or "–"
+        why = f": {claim.why}" if claim.why else ""
+        yield f"| {claim.says} | {theirs} | {ours} | **{judged}**{why} |"
 
 
 def _drop(crossing: Cell, within: Cell) -> Cell:

@@ -161,10 +161,19 @@ why = "no pigs"
 def test_a_page_has_a_table_for_each_part(book, tmp_path):
     (tmp_path / "claims.toml").write_text(TOML, encoding="utf-8")
     shown = page(Claims.from_toml(tmp_path / "claims.toml"), book).splitlines()
-    assert shown[:3] == ["## Words", "", "Two tasks."]
+    counted = "Of 2 claims 1 hold here, 0 in part and 0 not; 1 cannot be tested."
+    assert shown[:5] == [counted, "", "## Words", "", "Two tasks."]
     assert shown[-2].startswith("| Powers beat the mean | 67.3 → 68.7 [54.0 → 58.4] | 50.5 → 53.5")
     assert shown[-2].endswith("| **holds**: as hoped |")
     assert shown[-1] == "| Pigs fly | 9.9 | – | **cannot be tested**: no pigs |"
+
+
+def test_what_the_paper_does_not_say_is_not_counted(book, tmp_path):
+    path = tmp_path / "claims.toml"
+    path.write_text(TOML.replace("data =", 'of = "a guess"\ndata ='), encoding="utf-8")
+    shown = page(Claims.from_toml(path), book)
+    assert shown.startswith("Of 0 claims")
+    assert "| a guess | paper | ours | here |" in shown
 
 
 def test_a_claim_without_figures_needs_a_verdict_and_why(tmp_path):
