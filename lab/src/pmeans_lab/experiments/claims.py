@@ -200,6 +200,8 @@ class Book:
         }
         if figure.of == "score":
             return crossing
+        if absent := [task for task, _, lang in crossing if (task, lang, lang) not in own]:
+            raise InputError(f"{source!r} has no in-language scores of {', '.join(absent)}.")
         return {
             (task, train, lang): _drop(cell, own[task, lang, lang])
             for (task, train, lang), cell in crossing.items()

@@ -34,8 +34,17 @@ parts = [{ space = "bivcd" }]
 [[encoders]]
 name = "half"
 parts = [{ space = "bivcd", powers = [2] }]
+
+[[encoders]]
+name = "one way"
+parts = [{ space = "bivcd", powers = [3] }]
 """
-LEVELS = {"mean": {"AM": 40, "AC": 60}, "powers": {"AM": 44, "AC": 62}, "half": {"AM": 50}}
+LEVELS = {
+    "mean": {"AM": 40, "AC": 60},
+    "powers": {"AM": 44, "AC": 62},
+    "half": {"AM": 50},
+    "one way": {"AC": 60},
+}
 DROP = 5
 
 
@@ -47,7 +56,8 @@ def book(tmp_path):
     rows = []
     for seed, (name, levels) in enumerate(LEVELS.items()):
         for task, level in levels.items():
-            for train, lang in (("en", "de"), ("en", "fr"), ("de", "de"), ("fr", "fr")):
+            ways = (("en", "de"), ("en", "fr"), ("de", "de"), ("fr", "fr"))
+            for train, lang in ways[:2] if name == "one way" else ways:
                 cell = noisy(
                     level + (lang == "fr") + DROP * (train == lang), seed, n=50, id=f"{len(rows)}",
                     spread=0.1, task=task, train_lang=train, test_lang=lang, measure="macro-f1",
@@ -78,6 +88,11 @@ def test_a_drop_is_the_in_language_minus_the_cross_lingual_score(book):
     assert got.row.mean == pytest.approx(DROP)
     assert got.over is None
     assert str(got) == "5.0 ±0.0"
+
+
+def test_a_drop_needs_in_language_scores(book):
+    with pytest.raises(InputError, match="no in-language scores of AC"):
+        book.measured(Figure("toy:one way", of="drop"))
 
 
 def test_the_papers_numbers_are_over_its_tasks_and_in_brackets_over_ours(book):
