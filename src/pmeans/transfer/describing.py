@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -134,8 +135,13 @@ def _direction(
     return direction
 
 
+_GENERAL: WeakKeyDictionary[PowerMeanEncoder, Moments] = WeakKeyDictionary()
+
+
 def _general(encoder: PowerMeanEncoder) -> Moments:
     """Return the moments of rows of any text: of the sentences that the encoder carries."""
+    if encoder in _GENERAL:
+        return _GENERAL[encoder]
     moments = Moments(encoder.dim)
     if encoder.translations is not None:
         pairs = [pair for listed in encoder.translations.pairs.values() for pair in listed]
@@ -144,4 +150,5 @@ def _general(encoder: PowerMeanEncoder) -> Moments:
     if not moments.count:  # nothing is known of any text: rows are taken as they are
         ones = np.ones((1, encoder.dim), dtype=np.float32)
         moments.add(np.concatenate([-ones, ones]))
+    _GENERAL[encoder] = moments
     return moments

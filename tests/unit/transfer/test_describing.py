@@ -11,6 +11,7 @@ import pmeans
 from pmeans import TransferClassifier
 from pmeans.cli.main import app
 from pmeans.errors import InputError
+from pmeans.transfer import describing
 
 LABELS = {"pos": ["good house", "the great dog"], "neg": ["bad house", "the awful dog"]}
 
@@ -48,6 +49,18 @@ def test_the_order_of_descriptions_is_of_no_account_and_their_number_is_not_a_we
     once = TransferClassifier(encoder).describe({"a": "good", "b": "bad"}, lang="en")
     often = TransferClassifier(encoder).describe({"a": ["good"] * 9, "b": ["bad"]}, lang="en")
     np.testing.assert_allclose(once.weights, often.weights, rtol=1e-5)
+
+
+def test_what_any_text_is_like_is_computed_once_per_model(encoder, monkeypatch):
+    encoder = encoder.replace()
+    first = TransferClassifier(encoder).describe(LABELS, lang="en")
+    blocks = []
+    monkeypatch.setattr(describing.Moments, "add", lambda self, rows: blocks.append(rows))
+    again = TransferClassifier(encoder).describe(LABELS, lang="en")
+    assert not blocks
+    np.testing.assert_array_equal(again.fitted.centre, first.fitted.centre)
+    TransferClassifier(encoder.replace()).describe(LABELS, lang="en")
+    assert blocks
 
 
 def test_labels_are_matched_to_the_texts_of_each_language_that_has_enough(encoder):
