@@ -39,6 +39,7 @@ class Stream:
 
     def __init__(self, raw: Any) -> None:
         self.damage: str | None = None
+        self._is_over = False
         self._raw = raw
         self._ahead = b""
         self._at = 0
@@ -95,10 +96,12 @@ class Stream:
         return skipped
 
     def _step_into(self, view: memoryview) -> int:
-        if self.damage is not None:
+        if self.damage is not None or self._is_over:
             return 0
         try:
-            return self._raw.readinto1(view[:_STEP])
+            got: int = self._raw.readinto1(view[:_STEP])
+            self._is_over = not got and len(view) > 0  # a terminal would be read on
+            return got
         except _DAMAGE as error:
             self.damage = str(error) or type(error).__name__
             return 0

@@ -43,6 +43,12 @@ def say(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def say_waiting() -> None:
+    """Say that lines are read from a terminal, where nothing happens until someone types."""
+    if sys.stdin.isatty():
+        say("reading from the terminal: type a text per line, and end with Ctrl-D.")
+
+
 def say_lost(empty: int, skipped: int) -> None:
     """Say how many rows have no known word, and how many could not be read."""
     if empty:

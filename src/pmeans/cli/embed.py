@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pmeans import choices
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, say, warn
+from pmeans.cli.console import job, say, say_waiting, warn
 from pmeans.cli.options import argument, examples, option
 from pmeans.errors import count
 from pmeans.jobs.options import EmbedOptions
@@ -71,6 +71,8 @@ def embed(
         _say_counts(done.empty, done.skipped, done.doubts)
         return
     encoder, doubts = models.load(model), Doubts()
+    if input_ == "-":
+        say_waiting()
     source = tables.open_source(
         input_, fields_of(how, encoder.languages), format=input_format, delimiter=delimiter,
         encoding=encoding, lang=how.lang,

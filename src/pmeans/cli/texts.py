@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from pmeans.cli import options
+from pmeans.cli.console import say_waiting
 from pmeans.cli.options import argument, examples, flag, option
 
 Model = Annotated[str, option("MODEL", "A model: its name or folder, a recipe, or a word space.")]
@@ -85,5 +86,6 @@ def _texts(texts: list[str] | None) -> Iterator[list[str]]:
     if texts:
         yield [valid_text(text) for text in texts]
         return
+    say_waiting()
     for block in open_source("-").blocks():
         yield [text or "" for text in block.texts]

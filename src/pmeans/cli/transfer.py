@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pmeans.cli import engines, options
-from pmeans.cli.console import job, progress, say, say_labelled, say_lost, table, warn
+from pmeans.cli.console import job, progress, say, say_labelled, say_lost, say_waiting, table, warn
 from pmeans.cli.options import argument, examples, flag, option
 from pmeans.errors import count
 from pmeans.jobs.options import PredictOptions
@@ -304,6 +304,8 @@ def classify(
 
     classifier = TransferClassifier.load(folder).with_unsure(unsure)
     lang = language_of_rows(classifier.encoder_, lang)
+    if not texts:
+        say_waiting()
     piped = (block.texts for block in open_source("-", lang=lang).blocks())
     words = WordCount()
     for some in [list(map(valid_text, texts))] if texts else piped:
@@ -373,8 +375,12 @@ def _show(found: Evaluation) -> None:
         lines = zip(found.confusion_rows, found.confusion.astype(str).tolist(), strict=True)
         columns = map(str, found.confusion_columns)
         table(("LABEL \\ PREDICTED", *columns), [(str(name), *n) for name, n in lines])
-    known = ", ".join(f"{lang} {words.known:.1%}" for lang, words in found.words.languages.items())
-    sure = "" if not found.unsure else f" ({found.accuracy_sure or 0:.3f} of those that are sure)"
-    scores = f"accuracy {found.accuracy:.3f}{sure}, macro-F1 {found.macro_f1:.3f}"
-    say(f"{scores}, {count(found.rows, 'row')}.")
-    say(f"unsure {found.unsure:.1%}; known words: {known}.")
+    measures = [("accuracy", f"{found.accuracy:.3f}"), ("macro-F1", f"{found.macro_f1:.3f}")]
+    if found.unsure:
+        measures.append(("unsure", f"{found.unsure:.3f}"))
+    if found.unsure and found.accuracy_sure is not None:
+        measures.append(("accuracy if sure", f"{found.accuracy_sure:.3f}"))
+    for lang, words in found.words.languages.items():
+        measures.append((f"known words, {lang}", f"{words.known:.3f}"))
+    print()
+    table(("MEASURE", "VALUE"), measures)

@@ -1,6 +1,10 @@
 """``pmeans similarity`` and ``detect``: what single texts are like, and their languages."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -47,6 +51,24 @@ def test_detect_prints_language_probability_and_text(encoder):
 def test_detect_says_nothing_of_a_text_in_no_known_language():
     (line,) = run("detect", "--json", text="Dónde está la playa?\n").splitlines()
     assert json.loads(line)["language"] is None
+
+
+@pytest.mark.parametrize("command", [["detect"], ["similarity", SOUP]], ids=lambda c: c[0])
+def test_on_a_terminal_it_is_said_that_lines_are_awaited(command):
+    keyboard, terminal = pty.openpty()
+    os.write(keyboard, b"Die Suppe war kalt.\n\x04")
+    done = subprocess.run(
+        [sys.executable, "-m", "pmeans", *command],
+        stdin=terminal,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    os.close(keyboard)
+    os.close(terminal)
+    assert done.returncode == 0
+    assert "end with Ctrl-D" in done.stderr
+    assert done.stdout.endswith("Die Suppe war kalt.\n")
 
 
 def test_a_language_that_the_model_lacks_is_refused():
