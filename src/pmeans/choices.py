@@ -13,6 +13,8 @@ TableFormat = Literal["csv", "tsv", "jsonl", "parquet"]
 """Formats of rows with labels; `pmeans.tables.writers` writes them."""
 VectorFormat = Literal["npy", "jsonl", "parquet"]
 """Formats of vectors; `pmeans.tables.writers` writes them."""
+ALSO = {"ndjson": "jsonl"}
+"""Other endings of files, and the formats that they stand for."""
 Precision = Literal["float32", "float16", "int8", "int4"]
 """How word vectors are stored."""
 RowPrecision = Literal["float32", "float16", "int8"]

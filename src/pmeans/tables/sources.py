@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from pmeans.choices import InputFormat
+from pmeans.choices import ALSO, InputFormat
 from pmeans.errors import FormatError, InputError, StorageError, count, shown
 from pmeans.files import optional
 from pmeans.tables.code_pages import written_language
@@ -225,7 +225,7 @@ def _guess(name: str) -> InputFormat:
     packed = path.suffix.lower() in _PACKED
     suffix = (Path(path.stem) if packed else path).suffix.removeprefix(".").lower()
     for known in get_args(InputFormat):
-        if suffix == known and not (packed and known == "parquet"):
+        if ALSO.get(suffix, suffix) == known and not (packed and known == "parquet"):
             return known
     if name == "-" or not path.is_file():  # standard input, or a pipe with a name
         return "txt"

@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple, get_args
 
 import numpy as np
 
-from pmeans.choices import RowPrecision, TableFormat, VectorFormat
+from pmeans.choices import ALSO, RowPrecision, TableFormat, VectorFormat
 from pmeans.errors import FormatError, InputError, shown
 from pmeans.files import replacing
 from pmeans.outputs import is_stream
@@ -89,6 +89,7 @@ def format_of(
     first one if nothing tells.
     """
     named = Path(out).suffix.removeprefix(".").lower() if isinstance(out, (str, Path)) else ""
+    named = ALSO.get(named, named)
     if not isinstance(out, (str, Path)) or is_stream(out):
         found = given or (named if named in known else streamed[0])
         if found not in streamed:

@@ -144,6 +144,7 @@ def test_a_row_over_lines_may_be_so_long_and_no_longer(tmp_path, monkeypatch, ch
         ("a.csv", "id,text\n1,Hi\n", {"id": "1", "text": "Hi"}),
         ("a.tsv", "id\ttext\n1\tHi\n", {"id": "1", "text": "Hi"}),
         ("a.jsonl", '{"text": "Hi", "id": 1}\n', {"id": 1, "text": "Hi"}),
+        ("a.ndjson", '{"text": "Hi", "id": 1}\n', {"id": 1, "text": "Hi"}),
         ("a.txt", "Hi\n", {"text": "Hi"}),
     ],
 )

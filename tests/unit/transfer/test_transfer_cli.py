@@ -113,7 +113,7 @@ def test_predictions_stand_beside_the_rows_they_are_for(run, files):
     assert all(0.5 <= float(row["predicted_probability"]) <= 1 for row in after)
 
 
-@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "ndjson", "parquet"])
 def test_every_format_is_read_and_written(run, files, kind):
     (files / "in.jsonl").write_text('{"text": "die gut hund", "n": 7}\n{"text": null, "n": null}\n')
     result = run(f"predict model in.jsonl --lang de --out one.{kind}")
