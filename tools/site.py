@@ -73,7 +73,8 @@ def reference() -> str:
         ]
         for each in public:
             value = getattr(module, each)
-            home = f"{getattr(value, '__module__', name)}.{each}"
+            module_of = getattr(value, "__module__", name)
+            home = f"{module_of if module_of.startswith('pmeans') else name}.{each}"
             if not each.startswith("_") and home not in seen:
                 seen.add(home)
                 lines += [f"::: {home}", ""]
