@@ -81,8 +81,8 @@ def __getattr__(name: str) -> typing.Any:
         return importlib.import_module(f"pmeans.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'pmeans' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
-    return found
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

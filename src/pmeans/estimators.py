@@ -75,9 +75,9 @@ class PowerMeanVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         ``lang`` is one language or one for each text; if it is named nowhere it is found.
         """
         check_is_fitted(self)
-        given = read_texts(texts)
-        langs = read_languages(self.lang if lang is None else lang, len(given))
-        return self.encoder_.encode(given, lang=langs)
+        listed = read_texts(texts)
+        langs = read_languages(self.lang if lang is None else lang, len(listed))
+        return self.encoder_.encode(listed, lang=langs)
 
     def fit_transform(
         self,
@@ -87,8 +87,8 @@ class PowerMeanVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         lang: str | Iterable[str] | None = None,
     ) -> Floats:
         """Open the encoder and return a row for each text, (n, dim) float32."""
-        given = read_texts(texts)
-        return self.fit(given).transform(given, lang=lang)
+        listed = read_texts(texts)
+        return self.fit(listed).transform(listed, lang=lang)
 
     def get_feature_names_out(self, input_features: object = None) -> Array:
         """Return a name for each column, (dim,): space, power and dimension, or ``mapped_``."""
@@ -142,13 +142,13 @@ class ZNormTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
     ) -> Self:
         """Measure means and deviations of rows, (n, dim), of one language or one for each row."""
         rows = validate_data(self, X, dtype=FLOAT_DTYPES)
-        found: dict[str, Statistics] = {}
+        statistics: dict[str, Statistics] = {}
         for code, which in _by_code(lang, len(rows)):
             moments = Moments(rows.shape[1])
             some = rows[which]
             moments.add(some[some.any(axis=1)])
-            found[code] = moments.statistics
-        self.statistics_ = found
+            statistics[code] = moments.statistics
+        self.statistics_ = statistics
         return self
 
     def transform(self, X: Array, *, lang: str | Iterable[str] | None = None) -> Array:

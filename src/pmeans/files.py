@@ -267,8 +267,8 @@ def altered(folder: Path) -> list[str]:
     with reading(folder / CHECKSUMS):
         lines = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
     listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    found = _hashes(folder)
-    return sorted(name for name in {*listed, *found} if listed.get(name) != found.get(name))
+    hashes = _hashes(folder)
+    return sorted(name for name in {*listed, *hashes} if listed.get(name) != hashes.get(name))
 
 
 def _hashes(folder: Path) -> dict[str, str]:

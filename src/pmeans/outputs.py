@@ -65,8 +65,8 @@ def is_stream(out: str | Path) -> bool:
     """Whether an output is written to and not replaced: a pipe, a device, or ``/dev/stdout``."""
     if descriptor_of(out) is not None:
         return True
-    found = _status(out)
-    return found is not None and (stat.S_ISFIFO(found.st_mode) or stat.S_ISCHR(found.st_mode))
+    status = _status(out)
+    return status is not None and (stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode))
 
 
 def descriptor_of(out: str | Path) -> int | None:
@@ -99,8 +99,8 @@ def _is_in(path: str | Path | int, folder: os.stat_result) -> bool:
     if isinstance(path, int):
         return False
     real = Path(os.path.realpath("/dev/stdin" if path == "-" else path))
-    found = map(_status, real.parents)
-    return any(each is not None and os.path.samestat(each, folder) for each in found)
+    statuses = map(_status, real.parents)
+    return any(each is not None and os.path.samestat(each, folder) for each in statuses)
 
 
 def _is_linked(target: os.stat_result | None, folder: str | Path, source: os.stat_result) -> bool:
@@ -116,11 +116,11 @@ def _is_linked(target: os.stat_result | None, folder: str | Path, source: os.sta
 def is_leftover(path: Path) -> bool:
     """Whether a temporary name is free, or has what a killed process of this user may have left."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return True
-    own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-    return own and stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+    own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return own and stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def strangers(folder: Path, ours: Iterable[str]) -> list[str]:
@@ -135,17 +135,17 @@ def strangers(folder: Path, ours: Iterable[str]) -> list[str]:
         cut = (pattern[:depth] for pattern in patterns if depth is None or len(pattern) > depth)
         return any(len(parts) == len(p) and all(map(fnmatchcase, parts, p)) for p in cut)
 
-    found = []
+    names = []
     for at, folders, files in os.walk(folder):
         inside = Path(at).relative_to(folder)
         for name in list(folders):
             path = (inside / name).as_posix()
             if (folder / path).is_symlink() or not is_ours(path, path.count("/") + 1):
-                found.append(f"{path}/")
+                names.append(f"{path}/")
                 folders.remove(name)
         paths = ((inside / name).as_posix() for name in files)
-        found += [path for path in paths if not is_ours(path)]
-    return sorted(found)
+        names += [path for path in paths if not is_ours(path)]
+    return sorted(names)
 
 
 def unfinished_paths(folder: Path, end: str = "") -> tuple[Path, Path, Path]:

@@ -46,10 +46,10 @@ class BaselineBuild:
             card = render_baseline(baseline, sizes(new))
             (new / models.CARD).write_text(card, encoding="utf-8")
             write_checksums(new)
-            found = sizes(new)
+            files = sizes(new)
         state.unlink(missing_ok=True)
         progress(1.0, "done")
-        return found
+        return files
 
 
 def read_build(path: str | Path, data: str | Path | None = None) -> Build | BaselineBuild:

@@ -208,9 +208,9 @@ class Build(FromFiles):
             rendered = render(encoder, written, self.materials, sizes(new))
             (new / models.CARD).write_text(rendered, encoding="utf-8")
             write_checksums(new)
-            found = sizes(new)
+            files = sizes(new)
         progress(1.0, "done")
-        return found
+        return files
 
     def _packed(
         self, space: WordSpace, part: PackedPart, sentences: Mapping[str, list[str]]
@@ -219,7 +219,7 @@ class Build(FromFiles):
             space, {lang for file in self.texts for lang in (file.first, file.second)}
         )
         if part.words is not None:
-            kept = {}
+            spaces = {}
             for lang in space.tables:
                 # A space made by dictionary stands in the dictionary's order. Of words that are
                 # equally common the first stay, which in most spaces are the commoner ones of a
@@ -227,8 +227,8 @@ class Build(FromFiles):
                 words = list(space.words(lang))
                 shares = self._shares(space, lang, words, sentences.get(lang, ()))
                 order = np.argsort(-shares * _lost(space, lang, words), kind="stable")
-                kept[lang] = [words[i] for i in order[: part.words].tolist()]
-            space = edit.prune(space, kept)
+                spaces[lang] = [words[i] for i in order[: part.words].tolist()]
+            space = edit.prune(space, spaces)
         return edit.quantise(space, part.precision) if part.precision else space
 
     def _shares(
@@ -270,8 +270,8 @@ def _with_base(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
     if base is None:
         return mapping
     if not isinstance(base, str) or Path(base).name != base or not base.endswith(".toml"):
-        told = f"base must be the name of a TOML file beside it, not {shown(base)}."
-        raise ConfigError(f"{path}: {told}")
+        message = f"base must be the name of a TOML file beside it, not {shown(base)}."
+        raise ConfigError(f"{path}: {message}")
     other = path.parent / base
     if other in (path, *above):
         raise ConfigError(f"{path}: a build file cannot be based on itself, as {base!r} would be.")
@@ -299,13 +299,13 @@ def fit_on_pairs(
     pairs: dict[str, list[Pair]] = defaultdict(list)
     for file in files:
         pairs[file.second] += file.read()["train"]
-    firsts = [pair.first for found in pairs.values() for pair in found]
+    firsts = [pair.first for listed in pairs.values() for pair in listed]
     encoder = encoder.fit_znorm(firsts, lang=pivot)
-    for lang, found in pairs.items():
-        encoder = encoder.fit_znorm([pair.second for pair in found], lang=lang)
+    for lang, listed in pairs.items():
+        encoder = encoder.fit_znorm([pair.second for pair in listed], lang=lang)
     if align is None:
         return encoder
-    sides = {lang: ((pair.first, pair.second) for pair in found) for lang, found in pairs.items()}
+    sides = {lang: ((pair.first, pair.second) for pair in listed) for lang, listed in pairs.items()}
     return encoder.fit_alignment(
         sides,
         pivot=pivot,

@@ -75,14 +75,14 @@ class Graph:
 
     def targets(self, references: Iterable[str]) -> list[Node]:
         """Return the spaces of trainer files: all of a file, or the one named after ``#``."""
-        found: dict[str, Node] = {}
+        nodes: dict[str, Node] = {}
         for reference in references:
             for name in self._trainers(reference):
                 node = self.node(f"{reference.partition('#')[0]}#{name}")
-                if found.setdefault(name, node) != node:
-                    told = f"another file makes a space named {name!r} as well."
-                    raise ConfigError(f"{reference}: {told}")
-        return list(found.values())
+                if nodes.setdefault(name, node) != node:
+                    message = f"another file makes a space named {name!r} as well."
+                    raise ConfigError(f"{reference}: {message}")
+        return list(nodes.values())
 
     def node(self, reference: str) -> Node:
         """Return the space that a trainer file, or a file of vectors, makes."""
@@ -140,15 +140,15 @@ class Graph:
         if Path(file).suffix != ".toml":
             name = name_of(Path(reference))
             return {name: Convert(name, reference)}
-        found = read_trainers(file, self.data)
+        trainers = read_trainers(file, self.data)
         if not wanted:
-            return found
-        if wanted not in found:
+            return trainers
+        if wanted not in trainers:
             raise ConfigError(
-                f"{file} makes no space {wanted!r}.{did_you_mean(wanted, found)} "
-                f"It makes {', '.join(found)}."
+                f"{file} makes no space {wanted!r}.{did_you_mean(wanted, trainers)} "
+                f"It makes {', '.join(trainers)}."
             )
-        return {wanted: found[wanted]}
+        return {wanted: trainers[wanted]}
 
     def _identity(self, trainer: Trainer) -> str:
         """Return a hash of everything that the trainer's space depends on."""
@@ -188,13 +188,13 @@ def install(node: Node, target: Path) -> None:
     It is not a link to the same file: whoever edits the one would change the other. Disks that can
     share the blocks of two files until one is changed do so, and copy nothing.
     """
-    with replacing(target) as file, open(node.path, "rb") as made:
+    with replacing(target) as file, open(node.path, "rb") as source:
         try:
             import fcntl
 
-            fcntl.ioctl(file.fileno(), _FICLONE, made.fileno())
+            fcntl.ioctl(file.fileno(), _FICLONE, source.fileno())
         except (ImportError, OSError):
-            shutil.copyfileobj(made, file)
+            shutil.copyfileobj(source, file)
 
 
 def _belonging(path: Path) -> list[Path]:
@@ -205,11 +205,11 @@ def _belonging(path: Path) -> list[Path]:
 
 def _missing(nodes: Iterable[Node], again: bool = False) -> dict[Node, None]:
     """Return the nodes that are not made, each after those that it needs."""
-    found: dict[Node, None] = {}
+    missing: dict[Node, None] = {}
     for node in nodes:
         if again or not node.path.exists():
-            found |= _missing(node.inputs) | {node: None}
-    return found
+            missing |= _missing(node.inputs) | {node: None}
+    return missing
 
 
 @contextlib.contextmanager

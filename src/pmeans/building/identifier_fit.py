@@ -92,11 +92,11 @@ def _read_words(path: str) -> dict[str, list[list[str]]]:
 def _by_language(
     portions: Iterable[tuple[PairFile, Mapping[Portion, Sequence[Any]]]], portion: Portion
 ) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[str]] = defaultdict(list)
     for file, pairs in portions:
-        found[file.first] += [pair.first for pair in pairs[portion]]
-        found[file.second] += [pair.second for pair in pairs[portion]]
-    return found
+        texts[file.first] += [pair.first for pair in pairs[portion]]
+        texts[file.second] += [pair.second for pair in pairs[portion]]
+    return texts
 
 
 def _samples(

@@ -196,15 +196,15 @@ class NewLanguage:
         self, encoder: PowerMeanEncoder, words: WordPairs, lessons: BagReader, progress: Progress
     ) -> dict[str, WordSpace]:
         """Return the spaces of the encoder, each with the words of the language."""
-        found = dict(encoder.spaces)
+        spaces = dict(encoder.spaces)
         for i, (name, space) in enumerate(encoder.spaces.items()):
             # A space that does not tell languages apart, or has this one already, is complete.
             if not space.covers(self.lang):
                 means = {part.powers for part in encoder.recipe.parts if part.space == name}
                 taught = means == {(1.0,)} and space.case == "lower"
-                part = within(within(progress, 1, 2), i, len(found))
-                found[name] = self._with_words(space, words, lessons, part, taught=taught)
-        return found
+                part = within(within(progress, 1, 2), i, len(spaces))
+                spaces[name] = self._with_words(space, words, lessons, part, taught=taught)
+        return spaces
 
     def _with_words(
         self,
@@ -272,16 +272,16 @@ def shortest(pairs: list[Pair], links: int) -> list[Pair]:
     counts = [(1 + p.first.count(" ")) * (1 + p.second.count(" ")) for p in pairs]
     n_links = np.array(counts, dtype=np.int64)
     order = np.argsort(n_links, kind="stable")
-    kept = order[np.cumsum(n_links[order]) <= links]
-    return [pairs[i] for i in np.sort(kept).tolist()]
+    chosen = order[np.cumsum(n_links[order]) <= links]
+    return [pairs[i] for i in np.sort(chosen).tolist()]
 
 
-def _some(found: list[Item], path: str, what: str) -> list[Item]:
+def _some(items: list[Item], path: str, what: str) -> list[Item]:
     """Draw as many as are of use, and say so if these are not all."""
-    if len(found) > READ:
+    if len(items) > READ:
         warnings.warn(
-            f"{path}: {len(found):,} {what}; {READ:,} of them, drawn at random, are used.",
+            f"{path}: {len(items):,} {what}; {READ:,} of them, drawn at random, are used.",
             SampledWarning,
             stacklevel=4,
         )
-    return drawn(found, READ)
+    return drawn(items, READ)

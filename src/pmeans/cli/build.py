@@ -47,8 +47,8 @@ def clean(
 
     rows = []
     for kind in [*map(cache.checked_kind, kinds or cache.KINDS)]:
-        found = cache.contents(kind)
-        n, n_bytes = (len(found), sum(found.values())) if dry_run else cache.remove(kind)
+        contents = cache.contents(kind)
+        n, n_bytes = (len(contents), sum(contents.values())) if dry_run else cache.remove(kind)
         rows.append((kind, str(n), size(n_bytes), str(cache.folder(kind))))
     table(("KIND", "FILES", "SIZE", "FOLDER"), rows)
 

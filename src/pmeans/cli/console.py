@@ -79,10 +79,10 @@ def typed(message: str) -> str:
     """
     named = "|".join(_ARGUMENTS)
 
-    def option(found: re.Match[str]) -> str:
-        if not found[1]:
-            return found[0]
-        return f"--{found[1].replace('_', '-')}{f' {found[2]}' if found[2] else ''}"
+    def option(match: re.Match[str]) -> str:
+        if not match[1]:
+            return match[0]
+        return f"--{match[1].replace('_', '-')}{f' {match[2]}' if match[2] else ''}"
 
     message = message.replace("class_weight='balanced'", "--balanced")
     message = re.sub(r"policy=Policy\([^)]*\)", "--on-error skip", message)

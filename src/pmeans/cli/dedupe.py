@@ -54,12 +54,12 @@ def dedupe(
         delimiter=delimiter, encoding=encoding, lang=how.lang,
     )  # fmt: skip
     with progress("comparing") as step:
-        found = jobs.dedupe_to_file(
+        result = jobs.dedupe_to_file(
             encoder, source, sys.stdout.buffer if out == "-" else out, options=how, format=format_,
             groups=report, keep=(model,), doubts=doubts,
             report=lambda place: step(place.offset, count(place.rows, "row"), source.size),
         )  # fmt: skip
-    n, stay = len(found.nearest), len(found.rows)
+    n, stay = len(result.nearest), len(result.rows)
     where = "" if out == "-" else f", in {out}"
     say(f"{count(n, 'row')}, {count(n - stay, 'duplicate')}: {count(stay, 'row')} stay{where}.")
     if doubts.any:

@@ -47,8 +47,8 @@ def run(
     with resumable():
         done = make(**given, engine=work)
     there = f", {done.found:,} of them from an earlier run" if done.found else ""
-    made = f"{count(done.rows, 'row')} in {count(done.parts, 'part')}"
-    say(f"{made} in {given['out']}{there}.")
+    message = f"{count(done.rows, 'row')} in {count(done.parts, 'part')}"
+    say(f"{message} in {given['out']}{there}.")
     return done
 
 

@@ -70,10 +70,10 @@ def mine(
         for file in files
     ]  # fmt: skip
     with progress("comparing"):
-        found = search.mine(
+        result = search.mine(
             *sides, langs=codes, model=encoder, threshold=threshold, approximate=approximate,
             n_threads=n_threads,
         )  # fmt: skip
-    jobs.write_pairs(found, sides[0], sides[-1], out, report)
+    jobs.write_pairs(result, sides[0], sides[-1], out, report)
     where = "" if out == "-" else f" in {out}"
-    say(f"{count(len(found.pairs), 'pair')}{where}, with scores from {found.threshold:.3f}.")
+    say(f"{count(len(result.pairs), 'pair')}{where}, with scores from {result.threshold:.3f}.")

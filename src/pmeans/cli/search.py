@@ -80,8 +80,8 @@ def search(
     source = () if queries is None else texts_of(open_source(queries, encoding=encoding, lang=lang))
     asked = [valid_text(query)] if query is not None else (each or "" for each in source)
     unknown = 0
-    found = search.find(encoder, opened, asked, lang=lang, k=k, approximate=graph)
-    for number, (wanted, hits) in enumerate(found):
+    answers = search.find(encoder, opened, asked, lang=lang, k=k, approximate=graph)
+    for number, (wanted, hits) in enumerate(answers):
         unknown += not hits
         ranked = list(enumerate(hits, 1))
         if as_json:

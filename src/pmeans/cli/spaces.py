@@ -84,9 +84,9 @@ def info(
     for key, value in lines.items():
         print(f"{key}\t{value}")
     if verify:
-        found = list(problems(space))
-        if found:
-            raise FormatError(f"{space.path}: {'; '.join(found)}. Convert or fetch it again.")
+        issues = list(problems(space))
+        if issues:
+            raise FormatError(f"{space.path}: {'; '.join(issues)}. Convert or fetch it again.")
         say("verified: every table is sound, every number is finite.")
 
 
@@ -108,8 +108,8 @@ def neighbours(
     if not lang and len(space.languages) > 1:
         which = f"which language? One of {', '.join(space.languages)}."
         raise typer.BadParameter(which, param_hint="--lang")
-    found = neighbours(space, word, lang or space.languages[0], k, into)
-    table(("COSINE", "LANGUAGE", "WORD"), [(f"{c:.4f}", code, near) for code, near, c in found])
+    nearest = neighbours(space, word, lang or space.languages[0], k, into)
+    table(("COSINE", "LANGUAGE", "WORD"), [(f"{c:.4f}", code, near) for code, near, c in nearest])
 
 
 @app.command(

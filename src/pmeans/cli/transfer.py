@@ -78,7 +78,7 @@ def fit(
     from pmeans.transfer.labelled import adaptation_file, read_labelled
 
     encoder = models.power_means(models.load(model), "a classifier")
-    files = [adaptation_file(given, encoder)[0] for given in adapt or ()]
+    files = [adaptation_file(entry, encoder)[0] for entry in adapt or ()]
     check_output(out, [train, *files, *models.files_of(encoder), *([model] if model else [])])
     classifier = TransferClassifier(
         encoder, class_weight="balanced" if balanced else None, unsure=unsure, seed=seed
@@ -102,10 +102,10 @@ def fit(
     chosen = classifier.chosen
     classes = count(len(classifier.classes_), "class", "classes")
     say(f"{classes} learned from {count(chosen.rows, 'row')}, in {out}.")
-    kept = f"the first {chosen.columns:,} of {count(encoder.dim, 'column')}"
+    columns = f"the first {chosen.columns:,} of {count(encoder.dim, 'column')}"
     if chosen.powers is not None:
-        kept = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
-    say(f"chosen: {kept}, scaling {chosen.scaling}, penalty {chosen.penalty:g}.")
+        columns = "powers " + ", ".join(f"{p:g}" for p in chosen.powers)
+    say(f"chosen: {columns}, scaling {chosen.scaling}, penalty {chosen.penalty:g}.")
     _say_score(chosen)
     if classifier.calibrated:
         say(f"probabilities are calibrated for {', '.join(classifier.calibrated)} as well.")
@@ -169,7 +169,7 @@ def predict(
         file, fields_of(how, encoder.languages, whole=True), format=input_format,
         delimiter=delimiter, encoding=encoding, lang=how.lang,
     )  # fmt: skip
-    keep = (str(folder), *(adaptation_file(given, encoder)[0] for given in adapt or ()))
+    keep = (str(folder), *(adaptation_file(entry, encoder)[0] for entry in adapt or ()))
     with job("predicting", source.size, out) as (to, report):
         state = jobs.predict_to_file(
             classifier, source, to, options=how, format=format_, separator=separator,
@@ -210,14 +210,14 @@ def evaluate(
         file, fields, format=input_format, delimiter=delimiter, encoding=encoding, lang=lang
     )
     rows = read_labelled(source, classifier.encoder_, lang, separator)
-    found = classifier.evaluate(rows.texts, rows.labels, lang=rows.lang)
+    scores = classifier.evaluate(rows.texts, rows.labels, lang=rows.lang)
     if as_json:
-        print(json.dumps(found.as_dict(), ensure_ascii=False))
+        print(json.dumps(scores.as_dict(), ensure_ascii=False))
     else:
-        _show(found)
-    say_lost(round(found.empty * found.rows), rows.skipped)
-    if found.unseen:
-        shown = ", ".join(f"{name!r} ({n:,})" for name, n in list(found.unseen.items())[:8])
+        _show(scores)
+    say_lost(round(scores.empty * scores.rows), rows.skipped)
+    if scores.unseen:
+        shown = ", ".join(f"{name!r} ({n:,})" for name, n in list(scores.unseen.items())[:8])
         warn(f"labels that training did not have, counted as wrong: {shown}.")
 
 
@@ -261,15 +261,15 @@ def explain(
         check_output(html, [folder])
     classifier = TransferClassifier.load(folder)
     lang = language_of_rows(classifier.encoder_, lang)
-    found = classifier.explain(valid_text(sentence), lang=lang, label=label)
+    explanation = classifier.explain(valid_text(sentence), lang=lang, label=label)
     if html:
         with replacing(html) as file:
-            file.write(as_html([found]).encode("utf-8"))
-        say(f"{found.verdict()}; in {html}.")
+            file.write(as_html([explanation]).encode("utf-8"))
+        say(f"{explanation.verdict()}; in {html}.")
     elif as_json:
-        print(json.dumps(found.as_json(), ensure_ascii=False))
+        print(json.dumps(explanation.as_json(), ensure_ascii=False))
     else:
-        print(found.as_text(shutil.get_terminal_size().columns))
+        print(explanation.as_text(shutil.get_terminal_size().columns))
 
 
 CLASSIFY = examples(
@@ -338,8 +338,8 @@ def _cells(text: str, answer: dict[str, Any], classes: list[dict[str, Any]] | No
 def _adapt_to(classifier: TransferClassifier, files: list[str] | None, lang: str | None) -> None:
     from pmeans.transfer.labelled import read_adaptation
 
-    for given in files or ():
-        texts, code = read_adaptation(given, classifier.encoder_, lang)
+    for entry in files or ():
+        texts, code = read_adaptation(entry, classifier.encoder_, lang)
         classifier.adapt(texts, lang=code)
         say(f"{code or 'the texts'} adapted to {count(len(texts), 'line')}.")
 
@@ -364,23 +364,23 @@ def _say_score(chosen: Chosen) -> None:
         )
 
 
-def _show(found: Evaluation) -> None:
+def _show(scores: Evaluation) -> None:
     rows = [
         (str(s.label), f"{s.precision:.3f}", f"{s.recall:.3f}", f"{s.f1:.3f}", f"{s.rows:,}")
-        for s in found.by_class
+        for s in scores.by_class
     ]
     table(("LABEL", "PRECISION", "RECALL", "F1", "ROWS"), rows)
-    if found.confusion is not None and len(found.confusion) <= 20:
+    if scores.confusion is not None and len(scores.confusion) <= 20:
         print()
-        lines = zip(found.confusion_rows, found.confusion.astype(str).tolist(), strict=True)
-        columns = map(str, found.confusion_columns)
+        lines = zip(scores.confusion_rows, scores.confusion.astype(str).tolist(), strict=True)
+        columns = map(str, scores.confusion_columns)
         table(("LABEL \\ PREDICTED", *columns), [(str(name), *n) for name, n in lines])
-    measures = [("accuracy", f"{found.accuracy:.3f}"), ("macro-F1", f"{found.macro_f1:.3f}")]
-    if found.unsure:
-        measures.append(("unsure", f"{found.unsure:.3f}"))
-    if found.unsure and found.accuracy_sure is not None:
-        measures.append(("accuracy if sure", f"{found.accuracy_sure:.3f}"))
-    for lang, words in found.words.languages.items():
+    measures = [("accuracy", f"{scores.accuracy:.3f}"), ("macro-F1", f"{scores.macro_f1:.3f}")]
+    if scores.unsure:
+        measures.append(("unsure", f"{scores.unsure:.3f}"))
+    if scores.unsure and scores.accuracy_sure is not None:
+        measures.append(("accuracy if sure", f"{scores.accuracy_sure:.3f}"))
+    for lang, words in scores.words.languages.items():
         measures.append((f"known words, {lang}", f"{words.known:.3f}"))
     print()
     table(("MEASURE", "VALUE"), measures)

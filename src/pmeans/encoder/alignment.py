@@ -127,7 +127,7 @@ class Alignment(MappedFields):
                 + ("canonical directions" if shared else "the columns of the pivot")
                 + ", and all must lead to the same."
             )
-        sums = {lang: self._sums(encoder, found, lang) for lang, found in pairs.items()}
+        sums = {lang: self._sums(encoder, listed, lang) for lang, listed in pairs.items()}
         maps = dict(self.maps)
         for lang, each in sums.items():
             origin = f"{fit}, {each.count} pairs"

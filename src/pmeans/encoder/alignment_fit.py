@@ -150,8 +150,8 @@ def _ridge(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:
         return solved, np.eye(len(sums.yy))
     # Reduced-rank regression: keep the directions of Y that the fit explains most of.
     _, directions = np.linalg.eigh(sums.xy.T @ solved)
-    kept = directions[:, ::-1][:, : fit.rank]
-    return solved @ kept, kept.T
+    leading = directions[:, ::-1][:, : fit.rank]
+    return solved @ leading, leading.T
 
 
 def _cca(sums: Products, fit: Fit) -> tuple[Doubles, Doubles]:

@@ -62,22 +62,28 @@ class Coverage:
         doubts = self.none[sentences], self.doubtful[sentences]
         return Coverage(self.spaces, known, tokens, self.unknown_words, *doubts)
 
-    def add(self, found: TextLanguages) -> None:
+    def add(self, languages: TextLanguages) -> None:
         """Enter the doubts about the languages of all sentences."""
-        self.none[:], self.doubtful[:] = found.none, found.doubtful
+        self.none[:], self.doubtful[:] = languages.none, languages.doubtful
 
     def enter(
-        self, space: str, which: Array, batch: TokenBatch, kept: TokenBatch, made: Array, n: int
+        self,
+        space: str,
+        which: Array,
+        batch: TokenBatch,
+        known: TokenBatch,
+        composed: Array,
+        n: int,
     ) -> None:
         """Enter what a space of ``n`` words knows of the sentences at some places, (n_sentences,).
 
         The batch has their words, unknown ones numbered from ``n`` on; ``kept`` lacks those that
         have no vector. ``made`` says which unknown words have one after all, (n_unknown_words,).
         """
-        self.known[self.spaces.index(space), which] = kept.known
+        self.known[self.spaces.index(space), which] = known.known
         self.tokens[which] = batch.known
-        counts = np.bincount(batch.ids[batch.ids >= n] - n, minlength=len(made))
-        missing = np.flatnonzero(~made).tolist()
+        counts = np.bincount(batch.ids[batch.ids >= n] - n, minlength=len(composed))
+        missing = np.flatnonzero(~composed).tolist()
         words = {batch.unknown_words[i]: int(counts[i]) for i in missing}
         self.unknown_words[space].update(words)
 

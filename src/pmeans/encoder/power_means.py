@@ -128,8 +128,8 @@ class PowerMeanEncoder(SentenceEncoder):
     def replace(self, **changes: Any) -> PowerMeanEncoder:
         """Return an encoder that differs in what it is made of, by the names of `__init__`."""
         names = ("recipe", "spaces", "znorm", "alignment", "translations", "identifier")
-        kept = {name: getattr(self, name) for name in names} | {"languages": self._only}
-        return PowerMeanEncoder(**{**kept, **changes})
+        own = {name: getattr(self, name) for name in names} | {"languages": self._only}
+        return PowerMeanEncoder(**{**own, **changes})
 
     def for_language(self, lang: str) -> PowerMeanEncoder:
         """Return the same encoder for one language alone, which need not be named any more."""
@@ -256,12 +256,12 @@ class PowerMeanEncoder(SentenceEncoder):
                 key = code if scope == "per_language" else SHARED
                 parts = moments.setdefault(key, list(map(PartMoments, self._widths)))
                 rows = np.empty((len(which), self._width), dtype=np.float32)
-                found = self._find([texts[i] for i in which], code, None)
-                self._write(found, self._space_means(None), None, rows, None)
+                words = self._find([texts[i] for i in which], code, None)
+                self._write(words, self._space_means(None), None, rows, None)
                 for moment, columns, part in zip(
                     parts, self._columns, self.recipe.parts, strict=True
                 ):
-                    moment.add(rows[:, columns], found[part.space][0].known)
+                    moment.add(rows[:, columns], words[part.space][0].known)
         if not moments:
             raise InputError("z-norm needs at least one sentence to be fitted on.")
         fitted = {key: side_by_side(parts) for key, parts in moments.items()}
@@ -326,9 +326,9 @@ class PowerMeanEncoder(SentenceEncoder):
         for code, which in self.by_language(texts, lang, n_threads, counted):
             whole = len(which) == len(texts)
             chosen = texts if whole else [texts[i] for i in which]
-            found = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)
+            words = self._find(chosen, code, n_threads, (coverage, which) if coverage else None)
             rows = out if whole else np.empty((len(which), self.dim), dtype=np.float32)
-            self._write(found, self._means(code), code, rows, n_threads)
+            self._write(words, self._means(code), code, rows, n_threads)
             if not whole:
                 out[which] = rows
 
@@ -353,14 +353,14 @@ class PowerMeanEncoder(SentenceEncoder):
                 table = replace(table, phrases=None)
             tables.append((table, space.case, numbered))
         batches = kernels.lookup(texts, tables, splitting(self.recipe.tokenizer, lang), n_threads)
-        found = {}
+        words = {}
         for (name, space), batch in zip(self.spaces.items(), batches, strict=True):
-            kept, vectors, made = space.compose(batch, lang)
-            found[name] = kept, vectors
+            known, vectors, composed = space.compose(batch, lang)
+            words[name] = known, vectors
             if counted:
                 coverage, which = counted
-                coverage.enter(name, which, batch, kept, made, len(space))
-        return found
+                coverage.enter(name, which, batch, known, composed, len(space))
+        return words
 
     def _means(self, lang: str) -> list[kernels.SpaceMeans]:
         """Return what to take of each part for sentences of a language, z-normed if need be."""
@@ -375,24 +375,24 @@ class PowerMeanEncoder(SentenceEncoder):
         return self._kept_means[lang]
 
     def _space_means(self, fitted: Statistics | None) -> list[kernels.SpaceMeans]:
-        made = []
+        means = []
         for part, c in zip(self.recipe.parts, self._columns, strict=True):
             space = self.spaces[part.space]
             normed = (fitted.mean[c], fitted.factor[c]) if fitted else ()
             rest = self.recipe.root, space.scale, *normed
-            made.append(kernels.SpaceMeans(space.matrix, part.powers, *rest))
-        return made
+            means.append(kernels.SpaceMeans(space.matrix, part.powers, *rest))
+        return means
 
     def _write(
         self,
-        found: Mapping[str, tuple[TokenBatch, Floats]],
+        words: Mapping[str, tuple[TokenBatch, Floats]],
         means: list[kernels.SpaceMeans],
         mapped: str | None,
         out: Floats,
         n_threads: int | None,
     ) -> None:
         """Write the means of all parts, (n, n_columns), mapped if a language says how."""
-        batches = [found[part.space] for part in self.recipe.parts]
-        given = [(batch, vectors if len(vectors) else None) for batch, vectors in batches]
+        parts = (words[part.space] for part in self.recipe.parts)
+        batches = [(batch, vectors if len(vectors) else None) for batch, vectors in parts]
         maps, kept = self.alignment.matrices(mapped) if self.alignment and mapped else ((), 0)
-        kernels.join_means(means, given, maps, out, kept=kept, n_threads=n_threads)
+        kernels.join_means(means, batches, maps, out, kept=kept, n_threads=n_threads)

@@ -48,9 +48,9 @@ class Part:
     phrases: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
-        given = tuple(p if isinstance(p, int | float) else tuple(p) for p in self.powers)
-        object.__setattr__(self, "powers", given)
-        listed = any(isinstance(p, tuple) for p in given)
+        powers = tuple(p if isinstance(p, int | float) else tuple(p) for p in self.powers)
+        object.__setattr__(self, "powers", powers)
+        listed = any(isinstance(p, tuple) for p in powers)
         object.__setattr__(self, "powers", self.checked("shifted" if listed else "signed"))
 
     def checked(self, root: Root) -> tuple[Power, ...]:

@@ -152,8 +152,8 @@ class SentenceEncoder(abc.ABC):
             (dim,) float32 for a `str`, (n, dim) for anything else. A sentence without a known
             word is a zero row; no value is ever NaN.
         """
-        given = inputs if inputs is not None else sentences
-        if given is None:
+        one_or_many = inputs if inputs is not None else sentences
+        if one_or_many is None:
             raise InputError("encode needs sentences: a str or an iterable of str.")
         if output_value != "sentence_embedding":
             raise InputError(
@@ -165,8 +165,8 @@ class SentenceEncoder(abc.ABC):
             raise InputError("pool is not supported: encode uses threads, see n_threads.")
         if truncate_dim is not None and not 1 <= truncate_dim <= self.dim:
             raise InputError(f"truncate_dim {truncate_dim} is not within 1 and {self.dim}.")
-        single = isinstance(given, str)
-        texts: Iterable[str] = [given] if isinstance(given, str) else given
+        single = isinstance(one_or_many, str)
+        texts: Iterable[str] = [one_or_many] if isinstance(one_or_many, str) else one_or_many
         check_sentences(texts)
         if prompt is not None and not isinstance(prompt, str):
             raise InputError(

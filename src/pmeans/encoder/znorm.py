@@ -101,8 +101,8 @@ class ZNorm:
 
     def joined(self, fitted: Mapping[str, Statistics]) -> ZNorm:
         """Add languages, or replace them, whose statistics come as they were fitted."""
-        made = {lang: each.halfway(self.halfway) for lang, each in fitted.items()}
-        statistics = {lang: each.longer(self.length) for lang, each in made.items()}
+        halved = {lang: each.halfway(self.halfway) for lang, each in fitted.items()}
+        statistics = {lang: each.longer(self.length) for lang, each in halved.items()}
         return replace(self, statistics={**self.statistics, **statistics})
 
     def normed(self, halfway: int) -> ZNorm:
@@ -164,15 +164,15 @@ def _settings(metadata: Mapping[str, str], dim: int, path: str | Path) -> tuple[
     """Return how many columns are normed halfway, and what rows are divided by."""
     halfway, length = metadata.get("halfway", "0"), metadata.get("length", "1")
     try:
-        found = int(halfway), float(length)
+        settings = int(halfway), float(length)
     except ValueError:
-        found = -1, 0.0
-    if not (0 <= found[0] <= dim and 0 < found[1] < np.inf):
+        settings = -1, 0.0
+    if not (0 <= settings[0] <= dim and 0 < settings[1] < np.inf):
         raise FormatError(
             f"{path}: a z-norm of {halfway!r} of {dim} columns halfway, for rows of the length "
             f"{length!r}."
         )
-    return found
+    return settings
 
 
 class Moments:
@@ -230,10 +230,10 @@ class PartMoments:
 
 def side_by_side(parts: Sequence[PartMoments]) -> Statistics:
     """Return the statistics of columns that were counted part by part."""
-    found = [part.all.statistics for part in parts]
+    statistics = [part.all.statistics for part in parts]
     return Statistics(
-        np.concatenate([each.mean for each in found]),
-        np.concatenate([each.std for each in found]),
-        max(each.count for each in found),
+        np.concatenate([each.mean for each in statistics]),
+        np.concatenate([each.std for each in statistics]),
+        max(each.count for each in statistics),
         np.concatenate([part.centre for part in parts]).astype(np.float32),
     )

@@ -64,9 +64,9 @@ def to_keyed_vectors(space: WordSpace, lang: str | None = None) -> KeyedVectors:
         suffix = f"_{code}" if len(tables) > 1 else ""
         words += [table[i] + suffix for i in range(len(table))]
     first = min(table.start for table in tables.values())
-    found = gensim.models.KeyedVectors(space.dim, dtype=np.float32)
-    found.add_vectors(words, space.rows(slice(first, first + len(words))))
-    return found
+    vectors = gensim.models.KeyedVectors(space.dim, dtype=np.float32)
+    vectors.add_vectors(words, space.rows(slice(first, first + len(words))))
+    return vectors
 
 
 def _dtype(matrix: Any) -> type[np.floating[Any]]:

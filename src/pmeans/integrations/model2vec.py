@@ -76,10 +76,10 @@ def export(encoder: PowerMeanEncoder, folder: str | Path, *, lang: str | None = 
         )
     table = space.table(code)
     words = list(space.words(code))
-    kept = [i for i, word in enumerate(words) if " " not in word and word != _UNKNOWN]
-    vectors = _vectors(encoder, code, space.rows(np.array(kept, dtype=np.int64) + table.start))
+    rows = [i for i, word in enumerate(words) if " " not in word and word != _UNKNOWN]
+    vectors = _vectors(encoder, code, space.rows(np.array(rows, dtype=np.int64) + table.start))
     unknown = np.zeros((1, encoder.dim), dtype=np.float32)  # never added up: it is left out
-    tokenizer = _tokenizer([words[i] for i in kept], splitting(recipe.tokenizer, code), space.case)
+    tokenizer = _tokenizer([words[i] for i in rows], splitting(recipe.tokenizer, code), space.case)
     config = {"normalize": False, "max_length": None, "language": [code]}
     names = (_CONFIG, _TOKENIZER, _MODEL)
     with replacing_folder(folder, "model2vec folder", names, files_of(encoder)) as new:

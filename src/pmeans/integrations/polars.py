@@ -76,8 +76,8 @@ def _expression(
 ) -> polars.Expr:
     """Return the columns that a function of Arrow adds to texts, and to their languages if told."""
     pl = optional("polars", "polars", "pmeans.integrations.polars")
-    given = {"text": text, "lang": lang_column}
-    columns = {name: column for name, column in given.items() if column is not None}
+    arguments = {"text": text, "lang": lang_column}
+    columns = {name: column for name, column in arguments.items() if column is not None}
 
     def added(frame: polars.DataFrame) -> polars.Series:
         table = pl.from_arrow(make(frame.to_arrow())).drop(*columns)

@@ -41,8 +41,10 @@ class PowerMeanPooling(_Module):
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
         """Add ``sentence_embedding`` to the features."""
         tokens = features["token_embeddings"]
-        given = features.get("attention_mask")
-        mask = _TORCH.ones(tokens.shape[:2], device=tokens.device) if given is None else given
+        attention = features.get("attention_mask")
+        mask = (
+            _TORCH.ones(tokens.shape[:2], device=tokens.device) if attention is None else attention
+        )
         out = (mask == 0).unsqueeze(-1)
         # Half precision has neither the range nor the digits for powers.
         x = tokens.to(_TORCH.promote_types(tokens.dtype, _TORCH.float32))
@@ -67,16 +69,16 @@ class PowerMeanPooling(_Module):
 def _power_mean(x: Any, out: Any, p: float) -> Any:
     """Return the power mean over tokens, (n, dim), of x, (n, length, dim), without those out."""
     if abs(p) == _INF:
-        kept = x.masked_fill(out, -p)
-        return kept.amax(dim=1) if p > 0 else kept.amin(dim=1)
-    kept = x.masked_fill(out, 0)
+        masked = x.masked_fill(out, -p)
+        return masked.amax(dim=1) if p > 0 else masked.amin(dim=1)
+    masked = x.masked_fill(out, 0)
     count = (~out).sum(dim=1).clamp(min=1)
     if p == 1:
-        return kept.sum(dim=1) / count
+        return masked.sum(dim=1) / count
     # SCALE as in the reference. The mean is homogeneous, so the scale needs no gradient.
-    largest = kept.detach().abs().amax(dim=1)
+    largest = masked.detach().abs().amax(dim=1)
     scale = largest.masked_fill(largest == 0, 1)
-    powers = _signed_power(kept / scale.unsqueeze(1), p)
+    powers = _signed_power(masked / scale.unsqueeze(1), p)
     return scale * _signed_power((powers.abs() if p % 2 == 0 else powers).sum(dim=1) / count, 1 / p)
 
 

@@ -72,9 +72,9 @@ def run(tasks: list[str]) -> list[str]:
     """
     pyspark, java = available(), optional("py4j.protocol", "spark", "engine='spark'")
     with _started(pyspark) as session:
-        given = session.sparkContext.parallelize(tasks, min(len(tasks), _MOST))
+        rdd = session.sparkContext.parallelize(tasks, min(len(tasks), _MOST))
         try:
-            return given.map(jobs.perform).collect()
+            return rdd.map(jobs.perform).collect()
         except (java.protocol.Py4JError, pyspark.errors.PySparkException) as error:
             raise jobs.gave_up("Spark", error) from error
 

@@ -40,5 +40,5 @@ _HOMES = {
 def __getattr__(name: str) -> typing.Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'pmeans.jobs' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"pmeans.jobs.{_HOMES[name]}"), name)
-    return found
+    value = globals()[name] = getattr(importlib.import_module(f"pmeans.jobs.{_HOMES[name]}"), name)
+    return value

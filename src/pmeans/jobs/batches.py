@@ -144,17 +144,17 @@ def open_classifier(folder: str | Path | TransferClassifier) -> TransferClassifi
     return _once(TransferClassifier.load, folder)
 
 
-def _once(load: Callable[[str | Path], _T], given: str | Path) -> _T:
+def _once(load: Callable[[str | Path], _T], source: str | Path) -> _T:
     """Open something, unless it is open and still what lies there."""
-    path = Path(given).absolute()
+    path = Path(source).absolute()
     status = path.stat() if path.exists() else None
     stamp = status and (status.st_dev, status.st_ino, status.st_mtime_ns)
-    key = load, str(given), path  # a folder may have the name of a model that is installed
+    key = load, str(source), path  # a folder may have the name of a model that is installed
     with _opening:
-        found = _opened.get(key)
-        if found is None or found[0] != stamp:
-            found = _opened[key] = stamp, load(given)
-    return found[1]
+        opened = _opened.get(key)
+        if opened is None or opened[0] != stamp:
+            opened = _opened[key] = stamp, load(source)
+    return opened[1]
 
 
 def _pyarrow(batch: object) -> Any:

@@ -58,11 +58,13 @@ def embed_parts(
     encoder = batches.open_encoder(model)
     code = language_of_rows(encoder, options.lang, options.lang_column)
     identity = {**embedding_identity(encoder, code, options), **_columns(options)}
-    given = {"model": anywhere(model), "options": _for_worker(options, code)}
+    arguments = {"model": anywhere(model), "options": _for_worker(options, code)}
     made_by = asdict(ModelIdentity.of(encoder))
-    found, fields = find_parquet(files), fields_of(options, encoder.languages)
-    pieces = ({**piece, "made_by": made_by} for piece in _pieces("embed", found, fields, given))
-    keep = (*files_of(encoder), model, files, *local_paths(found))
+    sources, fields = find_parquet(files), fields_of(options, encoder.languages)
+    pieces = (
+        {**piece, "made_by": made_by} for piece in _pieces("embed", sources, fields, arguments)
+    )
+    keep = (*files_of(encoder), model, files, *local_paths(sources))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
 
@@ -85,10 +87,10 @@ def predict_parts(
     encoder = opened.encoder_
     code = language_of_rows(encoder, options.lang, options.lang_column)
     identity = {**labelling_identity(opened, code), **_columns(options)}
-    given = {"classifier": anywhere(classifier), "options": _for_worker(options, code)}
-    found, fields = find_parquet(files), fields_of(options, encoder.languages, whole=True)
-    pieces = _pieces("predict", found, fields, given)
-    keep = (*files_of(encoder), str(classifier), files, *local_paths(found))
+    arguments = {"classifier": anywhere(classifier), "options": _for_worker(options, code)}
+    sources, fields = find_parquet(files), fields_of(options, encoder.languages, whole=True)
+    pieces = _pieces("predict", sources, fields, arguments)
+    keep = (*files_of(encoder), str(classifier), files, *local_paths(sources))
     return run_parts(pieces, identity, out, ".parquet", engine, keep=keep, restart=restart)
 
 
@@ -107,13 +109,13 @@ def index_parts(
     optional("usearch.index", "search", "an index in shards")
     if shards < 1:
         raise InputError(f"cannot make {shards} shards: ask for at least 1.")
-    found = [file for file in find_parquet(files) if file.rows]
-    for file in found:
+    inputs = [file for file in find_parquet(files) if file.rows]
+    for file in inputs:
         if VECTORS not in file.schema.names:
             raise FormatError(f"{file.path}: no column {VECTORS!r} with vectors.")
-    model = _one_model(found)
-    total, first, groups = sum(file.rows for file in found), 0, defaultdict[int, list[Any]](list)
-    for file in found:
+    model = _one_model(inputs)
+    total, first, groups = sum(file.rows for file in inputs), 0, defaultdict[int, list[Any]](list)
+    for file in inputs:
         groups[first * shards // total].append((first, file))
         first += file.rows
     pieces = []
@@ -124,7 +126,7 @@ def index_parts(
         n_threads = None if engine is here else 1
         pieces.append({"kind": "index", "of": of, "shard": asdict(shard), "n_threads": n_threads})
     identity = {"index": 2, "model": model and model.fingerprint}
-    keep = (files, *local_paths(found))
+    keep = (files, *local_paths(inputs))
     return run_parts(pieces, identity, out, ".json", engine, keep=keep, restart=restart)
 
 
@@ -151,7 +153,7 @@ def _pieces(
     kind: Literal["embed", "predict"],
     files: list[ParquetFile],
     fields: Fields,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> Iterator[dict[str, Any]]:
     """Yield the pieces of all files, after checking that each has the columns asked for."""
     checked = set()
@@ -159,13 +161,13 @@ def _pieces(
         check_strings(file.schema, fields, file.path)
         names = tuple(file.schema.names)
         if names not in checked:  # a column that is added may be there
-            adding(kind, **given)(file.schema.empty_table(), place=(file.path, 0))
+            adding(kind, **arguments)(file.schema.empty_table(), place=(file.path, 0))
             checked.add(names)
         size = min(max(ROWS, -(-file.largest // 4)), 4 * ROWS)
         for start in range(0, file.rows, size):
             stop = min(start + size, file.rows)
             of = {"input": file.path, "size": file.size, "modified (ns)": file.modified}
             yield {
-                "kind": kind, "of": {**of, "rows": [start, stop]}, **given,
+                "kind": kind, "of": {**of, "rows": [start, stop]}, **arguments,
                 "address": file.address, "path": file.path, "start": start, "stop": stop,
             }  # fmt: skip

@@ -68,8 +68,8 @@ class Job(abc.ABC):
     ) -> None:
         self.encoder, self.source = encoder, source
         if not isinstance(batch_size, int) or batch_size < 1:
-            told = f"must be a whole number of at least 1, not {batch_size!r}."
-            raise InputError(f"batch_size {told}")
+            message = f"must be a whole number of at least 1, not {batch_size!r}."
+            raise InputError(f"batch_size {message}")
         self.batch_size, self.save_every = batch_size, save_every
         self.lang = language_of_rows(encoder, lang, source.fields.lang_column)
         read = source.files if source.path else ("-",)

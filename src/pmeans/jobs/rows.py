@@ -94,9 +94,9 @@ def label_block(
     """Predict the rows of a block; ``lang`` is as `language_of_rows` returns it."""
     texts = [text or "" for text in block.texts]
     langs = block_languages(block, classifier.encoder_, lang, words.doubts, n_threads)
-    found = classifier.classify(texts, lang=langs, words=words, n_threads=n_threads)
-    notes = ["unsure" if label is None else "" for label in found.labels]
-    for i in np.flatnonzero(found.empty).tolist():
+    predictions = classifier.classify(texts, lang=langs, words=words, n_threads=n_threads)
+    notes = ["unsure" if label is None else "" for label in predictions.labels]
+    for i in np.flatnonzero(predictions.empty).tolist():
         notes[i] = "no known word"
     if isinstance(langs, TextLanguages):
         languages = [each.lang for each in langs.detections()]
@@ -112,7 +112,7 @@ def label_block(
     skipped = [i for i, text in enumerate(block.texts) if text is None]
     for i in skipped:
         notes[i] = "unreadable"
-    return BlockLabels(found, languages, notes, skipped)
+    return BlockLabels(predictions, languages, notes, skipped)
 
 
 def single_rows(

@@ -38,15 +38,15 @@ def perform(task: str) -> str:
 
     Both are JSON.
     """
-    given = json.loads(task)
-    folder = Path(given.pop("out"))
-    path, make = folder / given.pop("name"), _MAKERS[given.pop("kind")]
-    del given["of"]
+    arguments = json.loads(task)
+    folder = Path(arguments.pop("out"))
+    path, make = folder / arguments.pop("name"), _MAKERS[arguments.pop("kind")]
+    del arguments["of"]
     if (folder / FAILED).exists():
         return "{}"
     try:
         if not path.exists():
-            make(path, **given)
+            make(path, **arguments)
         return json.dumps(counts_of(path))
     except PmeansError as error:
         (folder / FAILED).touch()
@@ -56,8 +56,8 @@ def perform(task: str) -> str:
 def gave_up(engine: str, error: Exception) -> PmeansError:
     """Return an error for one that an engine stops at, with the line of it that says why."""
     lines = str(error).strip().splitlines()
-    told = [line for line in lines if re.match(r"(: )?[\w.]*(Error|Exception)\b", line)]
-    why = (told or lines or [type(error).__name__])[-1].strip(": .")
+    errors = [line for line in lines if re.match(r"(: )?[\w.]*(Error|Exception)\b", line)]
+    why = (errors or lines or [type(error).__name__])[-1].strip(": .")
     return PmeansError(
         f"{engine} gave up: {why}. Finished parts are kept: the same job goes on from there."
     )
@@ -133,8 +133,8 @@ def _write(
             row += batch.num_rows
         if writer is None or row < stop:
             raise StorageError(f"{where} has changed since the job began: run it again.")
-        told = json.dumps({**total, **asdict(doubts)}).encode()
-        writer.add_key_value_metadata({_COUNTS: told, **about})
+        note = json.dumps({**total, **asdict(doubts)}).encode()
+        writer.add_key_value_metadata({_COUNTS: note, **about})
 
 
 @contextlib.contextmanager
@@ -160,9 +160,9 @@ def _vectors_counted(pyarrow: Any, batch: Any) -> tuple[Any, dict[str, int]]:
 
 def _labels_counted(pyarrow: Any, batch: Any) -> tuple[Any, dict[str, int]]:
     label, _, _, notes = batch.columns[-4:]
-    told = notes.to_pylist()
-    skipped = told.count("unreadable")
-    empty = sum(note.startswith("no known word") for note in told)
+    texts = notes.to_pylist()
+    skipped = texts.count("unreadable")
+    empty = sum(note.startswith("no known word") for note in texts)
     return batch, {"skipped": skipped, "empty": empty, "unsure": label.null_count - skipped}
 
 

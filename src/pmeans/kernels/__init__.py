@@ -125,10 +125,10 @@ def lookup(
         One batch for each table.
     """
     texts = checked_strings(sentences)
-    found = core.lookup(texts, list(tables), int(splitting), _threads(n_threads, len(texts)))
+    batches = core.lookup(texts, list(tables), int(splitting), _threads(n_threads, len(texts)))
     return [
         TokenBatch(ids, offsets, unknown, tuple(words), joined)
-        for ids, offsets, unknown, words, joined in found
+        for ids, offsets, unknown, words, joined in batches
     ]
 
 
@@ -137,8 +137,8 @@ def grams(sentences: Sequence[str], letters: Array, n_buckets: int) -> tuple[Ids
 
     `pmeans.kernels.letters` says what grams are, and has the arguments.
     """
-    found: tuple[Ids, Ints] = core.grams(checked_strings(sentences), letters, n_buckets)
-    return found
+    numbers: tuple[Ids, Ints] = core.grams(checked_strings(sentences), letters, n_buckets)
+    return numbers
 
 
 def identify(
@@ -150,8 +150,8 @@ def identify(
         Columns, (n,) int32, and probabilities, (n,) float32.
     """
     texts = checked_strings(sentences)
-    found: tuple[Ids, Floats] = core.identify(texts, model, _threads(n_threads, len(texts)))
-    return found
+    languages: tuple[Ids, Floats] = core.identify(texts, model, _threads(n_threads, len(texts)))
+    return languages
 
 
 def power_means(

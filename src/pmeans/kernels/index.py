@@ -92,16 +92,16 @@ def table_of(
     With ``phrases``, entries of two or three words are met in text, if there are any, and with
     ``spellings`` also as keyboards without a language's letters write them.
     """
-    found = _phrases(words, offsets) if phrases else {}
-    plain = np.delete(np.arange(len(offsets) - 1), list(found))
+    entries = _phrases(words, offsets) if phrases else {}
+    plain = np.delete(np.arange(len(offsets) - 1), list(entries))
     hashes, lengths = hash_words(words, offsets)[plain], np.diff(offsets)
     heads = _block(_eights(words), offsets[plain], lengths[plain], 0)
     slots = _laid_out(hashes, heads, lengths[plain], plain)
-    if not found:
+    if not entries:
         return WordTable(words, offsets, slots, start)
-    others = _phrase_aliases(found) if spellings else {}
-    numbers = np.array([*found, *others.values()])
-    whole, beginnings = _phrase_hashes([*found.values(), *map(phrase_parts, others)])
+    others = _phrase_aliases(entries) if spellings else {}
+    numbers = np.array([*entries, *others.values()])
+    whole, beginnings = _phrase_hashes([*entries.values(), *map(phrase_parts, others)])
     phrase_slots = _laid_out(whole, whole, lengths[numbers], numbers)
     return WordTable(words, offsets, slots, start, PhraseTable(phrase_slots, _marks(beginnings)))
 
@@ -232,7 +232,7 @@ def find_phrases(
 
 def _find_phrase(table: WordTable, slots: Hashes, hashes: Hashes) -> Ints:
     """Return the row of each phrase by its hash, or -1."""
-    found = np.full(len(hashes), -1, dtype=np.int64)
+    rows = np.full(len(hashes), -1, dtype=np.int64)
     places = (hashes >> np.uint64(65 - len(slots).bit_length())).astype(np.int64)
     active = np.arange(len(hashes))
     while len(active):
@@ -240,10 +240,10 @@ def _find_phrase(table: WordTable, slots: Hashes, hashes: Hashes) -> Ints:
         first, second = slots[places[active]].T
         numbers = (second & np.uint64(0xFFFF_FFFF)).astype(np.int64)
         here = (first == hashes[active]) & (second != EMPTY) & (numbers < len(table))
-        found[active[here]] = numbers[here] + table.start
+        rows[active[here]] = numbers[here] + table.start
         active = active[(second != EMPTY) & ~here]
         places[active] += 1
-    return found
+    return rows
 
 
 def _seconds(hashes: Hashes, lengths: Ints) -> Hashes:
@@ -255,19 +255,19 @@ def find(table: WordTable, words: Sequence[str]) -> Ints:
     """Return each word's number within the table, or -1: the native core's loop in NumPy."""
     spelled = list(map(_encoded, words))
     together, offsets = joined(spelled)
-    found = _find_in(table.slots, hash_words(together, offsets), table, spelled)
+    rows = _find_in(table.slots, hash_words(together, offsets), table, spelled)
     if table.phrases is not None:
         listed = _phrases(together, offsets)
         hashes, _ = _phrase_hashes(list(listed.values()))
         phrases = [spelled[i] for i in listed]
-        found[list(listed)] = _find_in(table.phrases.slots, hashes, table, phrases)
-    return found
+        rows[list(listed)] = _find_in(table.phrases.slots, hashes, table, phrases)
+    return rows
 
 
 def _find_in(slots: Hashes, hashes: Hashes, table: WordTable, spelled: list[bytes]) -> Ints:
     """Return the number of each word by its hash in one table of slots, or -1."""
     seconds = _seconds(hashes, np.fromiter(map(len, spelled), np.int64, len(spelled)))
-    found = np.full(len(spelled), -1, dtype=np.int64)
+    rows = np.full(len(spelled), -1, dtype=np.int64)
     bits = len(slots).bit_length() - 1
     places = (hashes >> np.uint64(64 - bits)).astype(np.int64)
     active = np.arange(len(spelled))
@@ -279,19 +279,19 @@ def _find_in(slots: Hashes, hashes: Hashes, table: WordTable, spelled: list[byte
         for i, number in zip(active[alike].tolist(), numbers[alike].tolist(), strict=True):
             begin, end = table.offsets[number : number + 2]
             if bytes(table.words[begin:end]) == spelled[i]:
-                found[i] = number
-        active = active[(slot != EMPTY) & (found[active] < 0)]
+                rows[i] = number
+        active = active[(slot != EMPTY) & (rows[active] < 0)]
         places[active] += 1
-    return found
+    return rows
 
 
 def find_rows(table: WordTable, words: Sequence[str], case: Case) -> Ints:
     """Return each word's row in the space's matrix, or -1, with the space's treatment of case."""
     lowered = [word.lower() for word in words] if case != "cased" else words
-    found = find(table, lowered if case == "lower" else words)
+    rows = find(table, lowered if case == "lower" else words)
     if case == "cased-then-lower":
-        found = np.where(found >= 0, found, find(table, lowered))
-    return np.where(found >= 0, found + table.start, -1)
+        rows = np.where(rows >= 0, rows, find(table, lowered))
+    return np.where(rows >= 0, rows + table.start, -1)
 
 
 def _encoded(word: str) -> bytes:

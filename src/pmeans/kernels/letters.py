@@ -76,11 +76,11 @@ class GramWeights:
 
 def words(text: str, letters: Array) -> list[list[int]]:
     """Return the words of a text as characters, with a space at both ends."""
-    found: list[list[int]] = [[]]
+    parts: list[list[int]] = [[]]
     for character in plain(text[:ENOUGH]):
         if kind(character) == "mark":
             continue
-        word = found[-1]
+        word = parts[-1]
         if character.isalpha():
             code = ord(character.lower()[0])
             known = code < 65536 and int(letters[code >> 6]) >> (code & 63) & 1
@@ -88,8 +88,8 @@ def words(text: str, letters: Array) -> list[list[int]]:
         elif character in "'\u2019" and word:
             word.append(ord("'"))
         if word and (not character.isalpha() or len(word) == LONGEST_WORD):
-            found.append([])
-    return [[_SPACE, *word, _SPACE] for word in found if word]
+            parts.append([])
+    return [[_SPACE, *word, _SPACE] for word in parts if word]
 
 
 def grams(text: str, letters: Array, n_buckets: int) -> list[int]:
@@ -118,13 +118,13 @@ def identify(text: str, model: GramWeights) -> tuple[int, float]:
     scores = model.weights[buckets].sum(axis=0, dtype=np.int64).tolist()
     wanted = model.wanted.tolist()
     best = max(range(len(wanted)), key=scores.__getitem__)
-    found = max((k for k, own in enumerate(wanted) if own), key=scores.__getitem__)
+    likeliest = max((k for k, own in enumerate(wanted) if own), key=scores.__getitem__)
     if not buckets:
-        return -1 - found, 1.0
+        return -1 - likeliest, 1.0
     sharpness = model.sharpness / math.sqrt(len(buckets))
     likely = [math.exp((scores[k] - scores[best]) * sharpness) for k in range(len(wanted))]
     # As float32, because the last bits of an exponential are the machine's.
-    if scores[best] > scores[found]:
+    if scores[best] > scores[likeliest]:
         others = sum(p for p, own in zip(likely, wanted, strict=True) if not own)
-        return -1 - found, float(np.float32(others / sum(likely)))
-    return found, float(np.float32(1 / sum(likely)))
+        return -1 - likeliest, float(np.float32(others / sum(likely)))
+    return likeliest, float(np.float32(1 / sum(likely)))

@@ -75,9 +75,9 @@ class SpaceMeans:
         if (self.shift is None) != (self.factor is None):
             raise InputError("shift and factor go together.")
         for name in ("shift", "factor"):
-            found = getattr(self, name)
-            if found is not None and (found.shape, found.dtype) != ((self.width,), np.float32):
-                raise InputError(f"{name} must be ({self.width},) float32, not {described(found)}.")
+            array = getattr(self, name)
+            if array is not None and (array.shape, array.dtype) != ((self.width,), np.float32):
+                raise InputError(f"{name} must be ({self.width},) float32, not {described(array)}.")
 
 
 @functools.lru_cache(maxsize=256)

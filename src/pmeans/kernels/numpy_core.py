@@ -67,24 +67,24 @@ def _lookup_one(
             counts[-min(row, 0), i] += 1
     known, unknown, joined = counts
     offsets = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-    found = np.array(ids, np.int32), offsets, unknown, list(unknown_words)
-    return *found, None if table.phrases is None else joined
+    batch = np.array(ids, np.int32), offsets, unknown, list(unknown_words)
+    return *batch, None if table.phrases is None else joined
 
 
 def grams(sentences: Sequence[str], known: Array, n_buckets: int) -> tuple[Ids, Ints]:
     """See `pmeans.kernels.grams`."""
-    found = [letters.grams(sentence, known, n_buckets) for sentence in sentences]
-    offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
-    return np.array([bucket for each in found for bucket in each], dtype=np.int32), offsets
+    numbers = [letters.grams(sentence, known, n_buckets) for sentence in sentences]
+    offsets = np.cumsum([0, *map(len, numbers)], dtype=np.int64)
+    return np.array([bucket for each in numbers for bucket in each], dtype=np.int32), offsets
 
 
 def identify(
     sentences: Sequence[str], model: letters.GramWeights, n_threads: int
 ) -> tuple[Ids, Floats]:
     """See `pmeans.kernels.identify`."""
-    found = [letters.identify(sentence, model) for sentence in sentences]
-    columns = np.array([column for column, _ in found], dtype=np.int32)
-    return columns, np.array([probability for _, probability in found], dtype=np.float32)
+    languages = [letters.identify(sentence, model) for sentence in sentences]
+    columns = np.array([column for column, _ in languages], dtype=np.int32)
+    return columns, np.array([probability for _, probability in languages], dtype=np.float32)
 
 
 @_SILENT

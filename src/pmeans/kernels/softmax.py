@@ -140,8 +140,8 @@ def _wrong_arrays(group: FitGroup) -> Iterator[str]:
         array = getattr(group, name)
         is_array = isinstance(array, np.ndarray)
         if not is_array or array.dtype != dtype or array.ndim != ndim:
-            found = f"{array.shape} {array.dtype}" if is_array else type(array).__name__
-            yield f"{name} must be {dtype} with {ndim} dimension(s), not {found}"
+            kind = f"{array.shape} {array.dtype}" if is_array else type(array).__name__
+            yield f"{name} must be {dtype} with {ndim} dimension(s), not {kind}"
         if not array.flags.c_contiguous:
             yield f"{name} must lie row by row in memory: np.ascontiguousarray it"
     (n, dim), n_classes = group.x.shape, len(group.weights)

@@ -57,44 +57,44 @@ _CODES = {
 }
 
 
-def tidy_code(given: str) -> str:
+def tidy_code(name: str) -> str:
     """Return a code in order, with its script and region: ``pt-BR`` for ``POR_br``.
 
     What is neither a code nor a known name is returned as it is.
     """
-    _check(given)
-    return _tidied(given) if len(given) <= _LONGEST else given
+    _check(name)
+    return _tidied(name) if len(name) <= _LONGEST else name
 
 
-def _check(given: object) -> None:
-    if not isinstance(given, str):
+def _check(name: object) -> None:
+    if not isinstance(name, str):
         raise InputError(
-            f"a language is a str such as 'en', not {type(given).__name__}: {shown(given)}."
+            f"a language is a str such as 'en', not {type(name).__name__}: {shown(name)}."
         )
 
 
 @lru_cache(maxsize=4096)
-def _tidied(given: str) -> str:
-    main, *rest = re.split("[-_]", given.strip())
+def _tidied(name: str) -> str:
+    main, *rest = re.split("[-_]", name.strip())
     main = _CODES.get(main.casefold(), main.casefold())
     if not re.fullmatch("[a-z]{2,3}", main):
-        return given
+        return name
     cased = [tag.title() if len(tag) == 4 else tag.upper() for tag in rest]
     return "-".join([main, *cased])
 
 
-def main_code(given: str) -> str:
+def main_code(name: str) -> str:
     """Return the code of the language alone: ``pt`` for ``pt-BR``."""
-    return tidy_code(given).partition("-")[0]
+    return tidy_code(name).partition("-")[0]
 
 
-def match(given: str, known: Collection[str]) -> str | None:
+def match(name: str, known: Collection[str]) -> str | None:
     """Return the code among the known ones that is meant, or None."""
-    _check(given)
-    if given in known:
-        return given
+    _check(name)
+    if name in known:
+        return name
     tidied = {code: tidy_code(code).casefold() for code in known}
-    tag = tidy_code(given).strip().casefold()
+    tag = tidy_code(name).strip().casefold()
     main = tag.partition("-")[0]
     while tag:
         same = [code for code, tidy in tidied.items() if tidy == tag]
@@ -105,23 +105,23 @@ def match(given: str, known: Collection[str]) -> str | None:
     return regional[0] if len(regional) == 1 else None
 
 
-def language_code(given: str, known: Collection[str]) -> str:
+def language_code(name: str, known: Collection[str]) -> str:
     """Return the code that is meant, or say which there are.
 
     Args:
-        given: A language as people write it.
+        name: A language as people write it.
         known: The codes to choose among. If there are none, it is any language's `main_code`.
     """
-    meant = match(given, known) if known else main_code(given)
+    meant = match(name, known) if known else main_code(name)
     if meant is None:
         listed = ", ".join(known)
-        raise LanguageError(f"no language {shown(given)} among {listed}.{near(given, known)}")
+        raise LanguageError(f"no language {shown(name)} among {listed}.{near(name, known)}")
     if not known and not re.fullmatch("[a-z]{2,3}", meant):
-        raise LanguageError(f"no language {shown(given)}: give its code of two or three letters.")
+        raise LanguageError(f"no language {shown(name)}: give its code of two or three letters.")
     return meant
 
 
-def near(given: str, known: Collection[str]) -> str:
+def near(text: str, known: Collection[str]) -> str:
     """Return a question after the known language that is spelled most like this, or nothing."""
     names = [name for name, code in _CODES.items() if match(code, known)]
-    return did_you_mean(given.strip().casefold(), [*known, *names])
+    return did_you_mean(text.strip().casefold(), [*known, *names])

@@ -71,8 +71,8 @@ class TextLanguages:
 
     def detections(self) -> list[Detection]:
         """Return the languages one by one."""
-        found = zip(self.columns.tolist(), self.probabilities.tolist(), strict=True)
-        return [Detection(self.names[k] if k >= 0 else None, p) for k, p in found]
+        columns = zip(self.columns.tolist(), self.probabilities.tolist(), strict=True)
+        return [Detection(self.names[k] if k >= 0 else None, p) for k, p in columns]
 
     def groups(self) -> Iterator[tuple[str, Array]]:
         """Yield each language that a text is taken to be in, and the places of its texts, (n,)."""
@@ -111,14 +111,14 @@ class Doubts:
     none: int = 0
     doubtful: int = 0
 
-    def add(self, found: TextLanguages, without: int = 0) -> None:
+    def add(self, languages: TextLanguages, without: int = 0) -> None:
         """Count further texts, but for so many empty ones."""
-        self.texts += len(found.columns) - without
-        if len(found.columns) == 1 and found.columns[0] >= 0:  # the usual one sentence
-            self.doubtful += bool(found.probabilities[0] < DOUBTFUL)
+        self.texts += len(languages.columns) - without
+        if len(languages.columns) == 1 and languages.columns[0] >= 0:  # the usual one sentence
+            self.doubtful += bool(languages.probabilities[0] < DOUBTFUL)
             return
-        self.none += int(np.count_nonzero(found.none)) - without
-        self.doubtful += int(np.count_nonzero(found.doubtful))
+        self.none += int(np.count_nonzero(languages.none)) - without
+        self.doubtful += int(np.count_nonzero(languages.doubtful))
 
     @property
     def any(self) -> bool:

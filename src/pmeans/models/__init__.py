@@ -169,9 +169,9 @@ def installed() -> list[Installed]:
         listed.append(Installed(folder.name, "library", opener, taken.get(folder.name, "")))
     names = [folder.name for folder in folders] + [space.stem for space in library.installed()]
     taken = dict.fromkeys(names, "library") | taken
-    for name, found in packs.installed().items():
-        sources = ", ".join(pack.source for pack in found)
-        listed.append(Installed(name, sources, partial(_load_pack, found), taken.get(name, "")))
+    for name, several in packs.installed().items():
+        sources = ", ".join(pack.source for pack in several)
+        listed.append(Installed(name, sources, partial(_load_pack, several), taken.get(name, "")))
     return listed
 
 
@@ -215,8 +215,8 @@ def from_recipe(recipe: Recipe, beside: Path | None = None) -> PowerMeanEncoder:
     spaces = {}
     for part in recipe.parts:
         local = beside / part.space if beside else None
-        found = local is not None and local.suffix == ".safetensors" and local.is_file()
-        spaces[part.space] = open_space(local) if local and found else find_space(part.space)
+        is_file = local is not None and local.suffix == ".safetensors" and local.is_file()
+        spaces[part.space] = open_space(local) if local and is_file else find_space(part.space)
     return PowerMeanEncoder(recipe, spaces)
 
 
@@ -302,17 +302,17 @@ def _load_power_means(folder: Path) -> PowerMeanEncoder:
     spaces = {part.space: open_space(_space_file(folder, part.space)) for part in recipe.parts}
     plain = PowerMeanEncoder(recipe, spaces)
     files = (_ZNORM, _ALIGNMENT, _TRANSLATIONS, _IDENTIFIER)
-    znorm, alignment, told, identifier = (folder / name for name in files)
+    znorm, alignment, translations, identifier = (folder / name for name in files)
     return plain.replace(
         znorm=ZNorm.load(znorm, recipe.znorm, plain.dim) if znorm.exists() else None,
         alignment=Alignment.load(alignment, plain.dim) if alignment.exists() else None,
-        translations=Translations.load(told) if told.exists() else None,
+        translations=Translations.load(translations) if translations.exists() else None,
         identifier=Identifier.load(identifier) if identifier.exists() else None,
     )
 
 
-def _load_pack(found: Sequence[packs.Pack]) -> PowerMeanEncoder:
-    pack = packs.single(found)
+def _load_pack(several: Sequence[packs.Pack]) -> PowerMeanEncoder:
+    pack = packs.single(several)
     folder = pack.folder()
     if not (folder / RECIPE).is_file():
         raise StorageError(f"{pack} is not there: no file {str(folder / RECIPE)!r}. {pack.again}")

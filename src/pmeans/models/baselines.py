@@ -138,13 +138,13 @@ class Baseline(SentenceEncoder):
         n_threads: int | None = None,
     ) -> Floats:
         """Turn sentences into rows, (n, dim) float32, as `SentenceEncoder` says."""
-        given = sized(sentences)
-        shape = (len(given), self.dim)
+        listed = sized(sentences)
+        shape = (len(listed), self.dim)
         rows = np.empty(shape, dtype=np.float32) if out is None else out
         if rows.shape != shape:
             raise InputError(f"out is {rows.shape}, expected {shape}.")
         done, doubts = 0, Doubts()
-        for texts, langs in chunks(given, lang, CHUNK):
+        for texts, langs in chunks(listed, lang, CHUNK):
             kernels.checked_strings(texts, done)
             for code, which in self.by_language(texts, langs, n_threads, doubts):
                 if len(which) == len(texts):  # the usual case, and the quickest
@@ -246,20 +246,20 @@ def array(
     One that is missing, of another shape, not finite, or of a type that is none of NumPy's
     ``kinds``, is an error.
     """
-    found = arrays.get(name)
-    if found is None:
+    stored = arrays.get(name)
+    if stored is None:
         raise FormatError(f"the array {name!r} is missing.")
-    fits = len(found.shape) == len(shape) and all(
-        wanted in (None, n) for n, wanted in zip(found.shape, shape, strict=True)
+    fits = len(stored.shape) == len(shape) and all(
+        wanted in (None, n) for n, wanted in zip(stored.shape, shape, strict=True)
     )
     if not fits:
         expected = ", ".join("any" if n is None else str(n) for n in shape)
-        raise FormatError(f"the array {name!r} is {found.shape}, expected ({expected}).")
-    if found.dtype.kind not in kinds:
-        raise FormatError(f"the array {name!r} is of {found.dtype}, which it cannot be.")
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise FormatError(f"the array {name!r} is {stored.shape}, expected ({expected}).")
+    if stored.dtype.kind not in kinds:
+        raise FormatError(f"the array {name!r} is of {stored.dtype}, which it cannot be.")
+    if stored.dtype.kind == "f" and not np.isfinite(stored).all():
         raise FormatError(f"the array {name!r} holds NaN or infinity.")
-    return found
+    return stored
 
 
 def checksum(arrays: Mapping[str, Array]) -> str:
@@ -282,8 +282,8 @@ def of_kind(kind: object) -> type[Baseline]:
             f"an encoder of the kind {kind!r}, which no installed package knows.{near} "
             f"Known are {', '.join(known) or 'none'}."
         )
-    found: type[Baseline] = plugins.load(known[kind])
-    return found
+    baseline: type[Baseline] = plugins.load(known[kind])
+    return baseline
 
 
 def write(baseline: Baseline, folder: Path) -> None:
@@ -313,13 +313,13 @@ def read(folder: Path, inner: PowerMeanEncoder | None) -> Baseline:
         arrays, metadata = map_tensors(folder / ARRAYS)
         if metadata.get("format") != f"pmeans-{cls.kind}":
             raise FormatError(f"{ARRAYS} is not of the kind {cls.kind!r}.")
-        found = cls.restored(name, Parts(settings, arrays, inner))
+        baseline = cls.restored(name, Parts(settings, arrays, inner))
     except (FormatError, InputError) as error:
         if str(error).startswith(str(folder)):
             raise
         raise FormatError(f"{path}: {error}") from error
-    found.folder = folder
-    return found
+    baseline.folder = folder
+    return baseline
 
 
 def _toml(value: Any) -> str:

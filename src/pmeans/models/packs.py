@@ -95,25 +95,26 @@ def installed() -> dict[str, list[Pack]]:
     """Return the installed packs by the name of the model, sorted."""
     from importlib.metadata import distributions  # takes longer than opening a model
 
-    found: dict[str, dict[str, Pack]] = defaultdict(dict)
+    by_name: dict[str, dict[str, Pack]] = defaultdict(dict)
     for each in distributions():
         # One with damaged entry points, of whatever project, must not hide the others.
         with contextlib.suppress(TypeError, ValueError):
             for entry in each.entry_points.select(group=GROUP):
                 pack = Pack(entry.name, each.name, each.version, entry.value)
                 # Of a distribution that is there twice, Python sees the first.
-                found[entry.name].setdefault(each.name, pack)
-    return {name: [*packs.values()] for name, packs in sorted(found.items())}
+                by_name[entry.name].setdefault(each.name, pack)
+    return {name: [*packs.values()] for name, packs in sorted(by_name.items())}
 
 
-def single(found: Sequence[Pack]) -> Pack:
+def single(several: Sequence[Pack]) -> Pack:
     """Return the only pack of a name; two are an error."""
-    if len(found) > 1:
-        sources = " and ".join(sorted(pack.source for pack in found))
+    if len(several) > 1:
+        sources = " and ".join(sorted(pack.source for pack in several))
         raise InputError(
-            f"{len(found)} packs have a model {found[0].name!r}: {sources}. Uninstall all but one."
+            f"{len(several)} packs have a model {several[0].name!r}: {sources}. "
+            "Uninstall all but one."
         )
-    return found[0]
+    return several[0]
 
 
 @functools.cache

@@ -87,7 +87,7 @@ class ApproximateIndex:
     def top_k(self, queries: Floats, k: int = 10) -> tuple[Ints, Floats]:
         """Find most of the rows with the largest cosine; arguments and answer as of `top_k`."""
         units = checked_queries(queries, self._rows.shape[1], k)
-        found = np.full((len(units), k), -1, dtype=np.int64)
+        numbers = np.full((len(units), k), -1, dtype=np.int64)
         scores = np.full((len(units), k), -np.inf, dtype=np.float32)
         n_candidates = min(max(2 * k, _CANDIDATES), len(self._graph))
         codes = quantise_rows(units, "int8")
@@ -96,9 +96,9 @@ class ApproximateIndex:
             rows, _ = measured(self._rows.array[proposed], self._first + proposed)
             exact = cosines(np.broadcast_to(units[i], rows.shape), rows)
             order = np.argsort(-exact, kind="stable")[:k]
-            found[i, : len(order)] = self._first + proposed[order]
+            numbers[i, : len(order)] = self._first + proposed[order]
             scores[i, : len(order)] = exact[order]
-        return found, scores
+        return numbers, scores
 
     def _propose(self, code: Any, n: int) -> Ints:
         """Return the numbers of candidates in the matrix, in their order."""

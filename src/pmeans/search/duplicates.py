@@ -153,11 +153,11 @@ class DuplicateFinder:
 
         ``langs`` are as `SentenceEncoder.languages_of` returns them.
         """
-        given = [text or "" for text in texts]
-        rows = self._encoder.encode(given, lang=langs, n_threads=self._n_threads)
+        listed = [text or "" for text in texts]
+        rows = self._encoder.encode(listed, lang=langs, n_threads=self._n_threads)
         codes = np.empty(len(texts), dtype=object)
         if self._across:
-            for code, which in self._encoder.by_language(given, langs):
+            for code, which in self._encoder.by_language(listed, langs):
                 codes[which] = code
         for start in range(0, len(texts), BATCH):
             some = slice(start, start + BATCH)
@@ -165,8 +165,8 @@ class DuplicateFinder:
 
     def _add(self, texts: Sequence[str | None], rows: Floats, codes: Array) -> None:
         numbers = np.concatenate([*self._numbers, np.empty(0, dtype=np.int64)])
-        found, closeness = self._store.nearest(rows, 1)
-        nearest, best = found[:, 0], closeness[:, 0]
+        neighbours, closeness = self._store.nearest(rows, 1)
+        nearest, best = neighbours[:, 0], closeness[:, 0]
         nearest = np.where(nearest >= 0, numbers[nearest] if len(numbers) else _ALONE, _ALONE)
         stays, live = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=bool)
         able = np.atleast_1d(rows.any(axis=1))
@@ -232,10 +232,10 @@ class DuplicateFinder:
                 for start in range(0, len(some), BATCH):
                     stores[-1].append(rows[some[start : start + BATCH]])
             try:
-                found, _ = translated_rows(self._encoder, codes, stores, self._is_known)
+                pairs, _ = translated_rows(self._encoder, codes, stores, self._is_known)
             except NoThresholdError as error:
                 raise InputError(f"{error}: leave out across=.") from None
-            for one, other, _, cosine in zip(*(c.tolist() for c in found), strict=True):
+            for one, other, _, cosine in zip(*(c.tolist() for c in pairs), strict=True):
                 pair = int(numbers[sides[0][one]]), int(numbers[sides[1][other]])
                 later = max(pair)
                 nearest[later], closeness[later], stays[later] = min(pair), cosine, False

@@ -81,14 +81,14 @@ def top_k(queries: Array, rows: Array | Vectors, k: int = 10) -> tuple[Ints, Flo
     """
     searched = ArrayVectors(rows) if isinstance(rows, np.ndarray) else rows
     units = checked_queries(queries, searched.shape[1], k)
-    found = np.full((len(units), k), -1, dtype=np.int64)
+    numbers = np.full((len(units), k), -1, dtype=np.int64)
     scores = np.full((len(units), k), -np.inf, dtype=np.float32)
     able = np.flatnonzero(units.any(axis=1))
     n_rows = max(1, _BLOCK // max(1, searched.shape[1]))
     for start in range(0, len(able), _QUERIES):
         some = able[start : start + _QUERIES]
-        found[some], scores[some] = _scan(units[some], searched.blocks(n_rows), k)
-    return found, scores
+        numbers[some], scores[some] = _scan(units[some], searched.blocks(n_rows), k)
+    return numbers, scores
 
 
 def checked_queries(queries: Array, dim: int, k: int) -> Floats:
@@ -142,7 +142,7 @@ def cosines(units: Floats, rows: Floats) -> Floats:
 
 def _scan(units: Floats, blocks: Iterable[Array], k: int) -> tuple[Ints, Floats]:
     """Keep the k best rows of each query while the blocks pass, (m, k) twice."""
-    found = np.full((len(units), k), -1, dtype=np.int64)
+    nearest = np.full((len(units), k), -1, dtype=np.int64)
     best = np.full((len(units), k), -np.inf, dtype=np.float32)
     # A sum of d products of unit vectors is wrong by at most d roundings of 2**-24, a length by
     # half as much; twice that, since the bound may be such a sum itself; the rest is for the ends.
@@ -166,9 +166,9 @@ def _scan(units: Floats, blocks: Iterable[Array], k: int) -> tuple[Ints, Floats]
         for query in np.unique(which):
             of_query = slice(*np.searchsorted(which, [query, query + 1]))
             scores = np.concatenate([best[query], exact[of_query]])
-            numbers = np.concatenate([found[query], first + hits[of_query]])
+            numbers = np.concatenate([nearest[query], first + hits[of_query]])
             # Stable, and rows come in their order: the earlier one wins a tie.
             order = np.argsort(-scores, kind="stable")[:k]
-            best[query], found[query] = scores[order], numbers[order]
+            best[query], nearest[query] = scores[order], numbers[order]
         first += len(rows)
-    return found, best
+    return nearest, best

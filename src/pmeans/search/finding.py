@@ -59,16 +59,16 @@ class StreamedTexts:
 
     def of(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the texts of some rows, after counting all."""
-        wanted, found, count = set(rows), {}, 0
+        wanted, texts, count = set(rows), {}, 0
         for count, text in enumerate(texts_of(self._source), 1):
             if count - 1 in wanted:
-                found[count - 1] = text or ""
+                texts[count - 1] = text or ""
         if count != self._n_rows:
             raise FormatError(
                 f"there are {count:,} texts for the {self._n_rows:,} rows of "
                 f"{str(self._path)!r}: give the very file that was embedded."
             )
-        return found
+        return texts
 
     def held(self) -> HeldTexts:
         """Read all texts into memory."""
@@ -281,9 +281,9 @@ def find(
     for texts, _ in chunks(queries, None, _BATCH):
         vectors = encoder.encode(texts, lang=encoder.languages_of(texts, lang, doubts=doubts))
         answer = approximate.top_k(vectors, k) if approximate else top_k(vectors, index.rows, k)
-        found, scores = answer
-        known = index.texts_of(np.unique(found).tolist())
-        for query, *best in zip(texts, found.tolist(), scores.tolist(), strict=True):
+        numbers, scores = answer
+        known = index.texts_of(np.unique(numbers).tolist())
+        for query, *best in zip(texts, numbers.tolist(), scores.tolist(), strict=True):
             hits = zip(*best, strict=True)
             yield query, [Hit(row, score, known.get(row)) for row, score in hits if row >= 0]
     doubts.warn(stacklevel=2)

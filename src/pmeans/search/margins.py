@@ -81,12 +81,12 @@ def translated_rows(
         held = HeldOut.of(encoder, codes, is_known)
         for store, texts, code in zip(stores, held.texts, codes, strict=True):
             store.append(encoder.encode(texts, lang=code))
-    found = proposals(*stores)
-    own = (found.first < sizes[0]) & (found.second < sizes[1])
+    proposed = proposals(*stores)
+    own = (proposed.first < sizes[0]) & (proposed.second < sizes[1])
     if held is not None:
-        threshold = held.threshold(found.of(~own), *sizes)
+        threshold = held.threshold(proposed.of(~own), *sizes)
     least = float(threshold or 0)
-    return one_to_one(found.of(own & (found.scores >= np.float32(least)))), least
+    return one_to_one(proposed.of(own & (proposed.scores >= np.float32(least)))), least
 
 
 def proposals(first: StoredRows, second: StoredRows) -> Proposals:
@@ -108,19 +108,19 @@ def proposals(first: StoredRows, second: StoredRows) -> Proposals:
     return Proposals(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def one_to_one(found: Proposals) -> Proposals:
+def one_to_one(proposed: Proposals) -> Proposals:
     """Take the best proposals first, and each row once."""
-    order = np.lexsort((found.second, found.first, -found.scores))
+    order = np.lexsort((proposed.second, proposed.first, -proposed.scores))
     taken: tuple[set[int], set[int]] = set(), set()
     picked = []
     for number, *pair in zip(
-        order.tolist(), found.first[order].tolist(), found.second[order].tolist(), strict=True
+        order.tolist(), proposed.first[order].tolist(), proposed.second[order].tolist(), strict=True
     ):
         if not any(row in rows for row, rows in zip(pair, taken, strict=True)):
             picked.append(number)
             for row, rows in zip(pair, taken, strict=True):
                 rows.add(row)
-    return found.of(np.array(picked, dtype=np.int64))
+    return proposed.of(np.array(picked, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -157,15 +157,15 @@ class HeldOut:
                     numbers[side].append(number)
         return cls(texts, numbers)
 
-    def threshold(self, found: Proposals, n_first: int, n_second: int) -> float:
+    def threshold(self, proposed: Proposals, n_first: int, n_second: int) -> float:
         """Return the margin at which the F1 of the held-out pairs is best.
 
         Args:
-            found: Proposals with a held-out text on one side at least.
+            proposed: Proposals with a held-out text on one side at least.
             n_first: Texts before them on the first side.
             n_second: The same on the second.
         """
-        each = one_to_one(found)
+        each = one_to_one(proposed)
         numbers = [
             np.array([-1 - side, *listed])[np.maximum(rows - n + 1, 0)]
             for side, (listed, rows, n) in enumerate(

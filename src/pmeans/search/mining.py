@@ -95,13 +95,13 @@ def mine(
         for block in encoder.encode_batches(texts, lang=code, n_threads=n_threads):
             stores[-1].append(block)
     try:
-        found, least = translated_rows(encoder, codes, stores, known.__contains__, threshold)
+        proposed, least = translated_rows(encoder, codes, stores, known.__contains__, threshold)
     except NoThresholdError as error:
         raise InputError(f"{error}: give threshold=, such as 1.2.") from None
     first_lines, second_lines = (
         [of[i] for i in rows] for of, rows in zip(places, which, strict=True)
     )
-    columns = (column.tolist() for column in found)
+    columns = (column.tolist() for column in proposed)
     pairs = [
         MinedPair(first_lines[i], second_lines[j], score, cosine)
         for i, j, score, cosine in zip(*columns, strict=True)
@@ -127,12 +127,12 @@ def _codes(
 ) -> tuple[str, str]:
     """Return the two languages, named or found."""
     if langs is None:
-        found = [_usual(encoder, texts) for texts in sides]
+        codes = [_usual(encoder, texts) for texts in sides]
     else:
         if isinstance(langs, str) or len(langs) != 2:
             raise InputError(f"langs= are two languages, such as ('en', 'de'), not {shown(langs)}.")
-        found = [encoder.language(lang) for lang in langs]
-    one, other = found
+        codes = [encoder.language(lang) for lang in langs]
+    one, other = codes
     if one == other:
         raise InputError(f"both sides are in {one!r}: name two languages, langs=.")
     return one, other
@@ -151,5 +151,5 @@ def _told_apart(
     encoder: SentenceEncoder, texts: Sequence[str], codes: tuple[str, str]
 ) -> list[Sequence[int]]:
     """Return which texts are in either language."""
-    langs = [found.lang for found in encoder.detect(texts)]
+    langs = [detection.lang for detection in encoder.detect(texts)]
     return [[i for i, lang in enumerate(langs) if lang == code] for code in codes]

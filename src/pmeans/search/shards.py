@@ -205,10 +205,10 @@ class ApproximateShards:
         """Find most of the rows with the largest cosine; arguments and answer as of `top_k`."""
         with ThreadPoolExecutor(len(self._graphs)) as threads:
             answers = list(threads.map(lambda graph: graph.top_k(queries, k), self._graphs))
-        found, scores = (np.concatenate(part, axis=1) for part in zip(*answers, strict=True))
+        numbers, scores = (np.concatenate(part, axis=1) for part in zip(*answers, strict=True))
         # Stable, and shards come in their order: the smaller row number wins a tie.
         order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(found, order, 1), np.take_along_axis(scores, order, 1)
+        return np.take_along_axis(numbers, order, 1), np.take_along_axis(scores, order, 1)
 
 
 def _from(report: Callable[[int, int], object], first: int, total: int) -> Any:

@@ -101,8 +101,8 @@ class StoredRows:
         counts = np.atleast_1d(getattr(matches, "counts", len(matches.keys)))
         for i, keys, count in zip(able.tolist(), proposed, counts.tolist(), strict=True):
             candidates = np.sort(keys[:count])  # the smaller number first where cosines are equal
-            found = rows[candidates]
-            exact = cosines(np.broadcast_to(units[i], found.shape), found)
+            nearby = rows[candidates]
+            exact = cosines(np.broadcast_to(units[i], nearby.shape), nearby)
             order = np.argsort(-exact, kind="stable")[:k]
             numbers[i, : len(order)], scores[i, : len(order)] = candidates[order], exact[order]
         return numbers, scores

@@ -67,13 +67,13 @@ class SourceFile:
 
 def look_at(files: Sequence[SourceFile]) -> list[SourceFile | None]:
     """Return files as they are now, None for each that is gone; raise if one is not the same."""
-    found: list[SourceFile | None] = []
+    sources: list[SourceFile | None] = []
     for address, group in groupby(files, lambda file: file.address):
         members = list(group)
         stamps = file_stamps(address, [file.path for file in members])
         for file, stamp in zip(members, stamps, strict=True):
             if stamp is None:
-                found.append(None)
+                sources.append(None)
                 continue
             size, modified = stamp
             now = dataclasses.replace(file, modified=modified)
@@ -83,8 +83,8 @@ def look_at(files: Sequence[SourceFile]) -> list[SourceFile | None]:
                     f"{file.path!r} has changed since it was indexed: put the old file back, or "
                     "run 'pmeans index' again, with restart=True."
                 )
-            found.append(now)
-    return found
+            sources.append(now)
+    return sources
 
 
 class ParquetTexts:

@@ -66,10 +66,10 @@ class Tokens:
 def _version(file: Path) -> tuple[int, int, int] | None:
     """Return what differs between two versions of a file, or None if there is none."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _read(file: Path) -> list[bytes]:

@@ -123,8 +123,8 @@ class Application:
         A page of another site can make its own name lead here, and read what its visitor's browser
         then gets: the browser sends that name.
         """
-        given = [value for name, value in scope.get("headers", ()) if name == b"host"]
-        return all(re.sub(rb":\d*$", b"", each).lower() in self.hosts for each in given)
+        hosts = [value for name, value in scope.get("headers", ()) if name == b"host"]
+        return all(re.sub(rb":\d*$", b"", each).lower() in self.hosts for each in hosts)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -230,8 +230,8 @@ class Application:
         """Return what a body asks for: the route, for that of a form, its texts, other fields."""
         if route is EMBED and content.startswith(FORM):
             route = CONVERT
-        given = read_form(content) if route.form else read_json(content)
-        fields = read_fields(given, route.fields)
+        content_fields = read_form(content) if route.form else read_json(content)
+        fields = read_fields(content_fields, route.fields)
         texts = route.take_texts(fields)
         counted.update(characters=self.limits.check(texts, route.texts), texts=len(texts))
         return route, texts, fields
@@ -239,8 +239,8 @@ class Application:
     def work(self, route: Route, texts: list[str], fields: dict[str, Any]) -> Response:
         """Compute an answer and write it."""
         assert route.answer is not None
-        found = route.answer(self.service, texts, **fields)
-        response = _Answer(found, media_type="text/plain") if route.form else _json(found)
+        answer = route.answer(self.service, texts, **fields)
+        response = _Answer(answer, media_type="text/plain") if route.form else _json(answer)
         self.limits.check_answer(len(response.body), "these texts")
         return response
 
@@ -282,14 +282,16 @@ def _check_framing(request: Request) -> None:
     headers = dict(request.scope["headers"])
     upgrade = headers.get(b"upgrade") and b"an upgrade to " + headers[b"upgrade"]
     encodings = headers.get(b"content-encoding"), headers.get(b"transfer-encoding"), upgrade
-    for given, usual in zip(encodings, (b"identity", b"chunked", b""), strict=True):
-        if given and given.lower() != usual:
-            why = f"send the body as it is by HTTP/1.1, without {given[:40].decode('latin-1')!r}."
+    for encoding, usual in zip(encodings, (b"identity", b"chunked", b""), strict=True):
+        if encoding and encoding.lower() != usual:
+            why = (
+                f"send the body as it is by HTTP/1.1, without {encoding[:40].decode('latin-1')!r}."
+            )
             raise RefusedError(415, why, {"Connection": "close"})
 
 
-def _json(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return _Answer(write_json(found), status, headers, media_type="application/json")
+def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return _Answer(write_json(content), status, headers, media_type="application/json")
 
 
 def write_json(value: Any) -> bytes:

@@ -49,12 +49,12 @@ class Field:
 def read_json(body: bytes | str) -> Mapping[str, Any]:
     """Return the object that a body holds."""
     try:
-        found = orjson.loads(body)
+        content = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise RefusedError(422, f"the body is not valid JSON: {error}.") from None
-    if not isinstance(found, dict):
-        raise RefusedError(422, f"expected a JSON object, got {_kind(found)}.")
-    return found
+    if not isinstance(content, dict):
+        raise RefusedError(422, f"expected a JSON object, got {_kind(content)}.")
+    return content
 
 
 def read_form(body: bytes) -> Mapping[str, Any]:
@@ -68,9 +68,9 @@ def read_form(body: bytes) -> Mapping[str, Any]:
     return read_json(form["conversion"][0])
 
 
-def read_fields(given: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
+def read_fields(content: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
     """Return the checked value of each field that is there."""
-    there = {name: value for name, value in given.items() if value is not None}
+    there = {name: value for name, value in content.items() if value is not None}
     for name in there:
         if name not in fields:
             near = did_you_mean(name[:40], fields)
@@ -161,25 +161,25 @@ def _types(value: Any) -> list[tuple[str, tuple[float, ...]]]:
     how = f"expected pairs such as ['bivcd', ['mean', 'max']], of {', '.join(OPERATIONS)}"
     if not isinstance(value, list) or not value:
         raise ValueError(f"{how}.")
-    found = []
+    types = []
     for pair in value:
         match pair:
             case [str(name), [_, *_] as chosen]:
                 if not all(isinstance(each, str) and each in OPERATIONS for each in chosen):
                     raise ValueError(f"{how}.")
-                found.append((name, tuple(OPERATIONS[each] for each in chosen)))
+                types.append((name, tuple(OPERATIONS[each] for each in chosen)))
             case _:
                 raise ValueError(f"{how}.")
-    if len({name for name, _ in found}) < len(found) or any(len({*p}) < len(p) for _, p in found):
+    if len({name for name, _ in types}) < len(types) or any(len({*p}) < len(p) for _, p in types):
         raise ValueError("the same word space or operation is named twice.")
-    return found
+    return types
 
 
 def _parts(value: Any) -> list[tuple[str, tuple[Power, ...]]]:
     how = f"expected 1 to {MOST_PARTS} pairs such as ['taught', [1, 'inf']]"
     if not isinstance(value, list) or not 0 < len(value) <= MOST_PARTS:
         raise ValueError(f"{how}.")
-    found = []
+    parts = []
     for pair in value:
         match pair:
             case [str(name), [_, *_] as powers] if len(powers) <= MOST_PARTS:
@@ -188,10 +188,10 @@ def _parts(value: Any) -> list[tuple[str, tuple[Power, ...]]]:
                     for each in powers
                 )
                 root: Root = "shifted" if any(isinstance(p, tuple) for p in read) else "signed"
-                found.append((name, checked_powers(read, root)))
+                parts.append((name, checked_powers(read, root)))
             case _:
                 raise ValueError(f"{how}, of a word space and 1 to {MOST_PARTS} powers.")
-    return found
+    return parts
 
 
 def _power(value: Any) -> float:

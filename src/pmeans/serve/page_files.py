@@ -54,9 +54,9 @@ class PageFile:
 
 def page_files() -> list[PageFile]:
     """Read the files of the page."""
-    found = []
+    files = []
     for file in sorted((Path(__file__).parent / "page").iterdir()):
         if file.suffix in _TYPES:
             path = "/" if file.name == "index.html" else f"/page/{file.name}"
-            found.append(PageFile(path, file.read_bytes(), _TYPES[file.suffix]))
-    return found
+            files.append(PageFile(path, file.read_bytes(), _TYPES[file.suffix]))
+    return files

@@ -204,7 +204,7 @@ class Service:
 
     def detect(self, texts: list[str]) -> list[dict[str, Any]]:
         """Return the language that each text is taken for, and how likely it is."""
-        return [found._asdict() for found in self.encoder.detect(texts)]
+        return [detection._asdict() for detection in self.encoder.detect(texts)]
 
     def classify(
         self, texts: list[str], lang: Lang = None, top_k: int | None = None
@@ -281,18 +281,18 @@ class Service:
         limits.check_answer(len(texts) * k * ENTRY, of)
         queries = self._encode(self.encoder, texts, lang, None, n_bytes=0)
         graph = self._graph
-        found, scores = graph.top_k(queries, k) if graph else top_k(queries, index.rows, k)
-        known = index.texts_of(np.unique(found[found >= 0]).tolist())
+        numbers, scores = graph.top_k(queries, k) if graph else top_k(queries, index.rows, k)
+        known = index.texts_of(np.unique(numbers[numbers >= 0]).tolist())
         lengths = {row: len(text.encode("utf-8", "replace")) for row, text in known.items()}
-        n_bytes = sum(lengths.get(row, 0) for row in found.ravel().tolist())
-        limits.check_answer(n_bytes + found.size * ENTRY, f"{of} with their texts")
+        n_bytes = sum(lengths.get(row, 0) for row in numbers.ravel().tolist())
+        limits.check_answer(n_bytes + numbers.size * ENTRY, f"{of} with their texts")
         return [
             [
                 {"row": row, "score": score, "text": known.get(row)}
                 for row, score in zip(*best, strict=True)
                 if row >= 0
             ]
-            for best in zip(found.tolist(), scores.tolist(), strict=True)
+            for best in zip(numbers.tolist(), scores.tolist(), strict=True)
         ]
 
     def convert(
@@ -341,7 +341,7 @@ class Service:
     def info(self) -> dict[str, Any]:
         """Say what is served, and the limits."""
         classifier, index = self._classifier, self._index
-        made = self.encoder if isinstance(self.encoder, PowerMeanEncoder) else None
+        encoder = self.encoder if isinstance(self.encoder, PowerMeanEncoder) else None
         return {
             "model": self.encoder.name,
             "dimensions": self.encoder.dim,
@@ -350,10 +350,10 @@ class Service:
             "spaces": list(self.encoder.coverage(()).spaces),
             "parts": [
                 [part.space, list(map(_power, part.powers))]
-                for part in (made.recipe.parts if made else ())
+                for part in (encoder.recipe.parts if encoder else ())
             ],
-            "znorm": made.recipe.znorm if made else "none",
-            "mapped": made is not None and made.alignment is not None,
+            "znorm": encoder.recipe.znorm if encoder else "none",
+            "mapped": encoder is not None and encoder.alignment is not None,
             "classifier": classifier
             and {
                 "classes": classifier.fitted.classes,

@@ -153,14 +153,14 @@ class TransferClassifier(Estimator):
         Texts without a known word are left out. ``lang`` is one language or one for each text, here
         and below; if it is named nowhere it is found, with a warning of doubts.
         """
-        given = read_texts(texts)
-        labels = read_labels(y, len(given))
+        listed = read_texts(texts)
+        labels = read_labels(y, len(listed))
         self._check_options(isinstance(labels[0], tuple))
         encoder, words = power_means(opened(self.encoder), "a TransferClassifier"), WordCount()
-        langs = read_languages(self._named_or_own(lang), len(given))
+        langs = read_languages(self._named_or_own(lang), len(listed))
         balanced = self.class_weight == "balanced"
         self._fitted = fit_classifier(
-            encoder, given, labels, langs, balanced, self.seed, words, progress
+            encoder, listed, labels, langs, balanced, self.seed, words, progress
         )
         self._encoder = encoder
         self._warn(words)
@@ -202,8 +202,8 @@ class TransferClassifier(Estimator):
         n_threads: int | None = None,
     ) -> Floats:
         """Return how much speaks for each class, (n, n_classes), also where there are two."""
-        found = [some for some, _ in self._decisions(texts, lang, WordCount(), n_threads)]
-        return np.concatenate([np.empty((0, len(self.fitted.classes)), np.float32), *found])
+        blocks = [some for some, _ in self._decisions(texts, lang, WordCount(), n_threads)]
+        return np.concatenate([np.empty((0, len(self.fitted.classes)), np.float32), *blocks])
 
     def decision_function(
         self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
@@ -212,18 +212,18 @@ class TransferClassifier(Estimator):
 
         Of two classes, how much more speaks for the second, (n,), as scikit-learn has it.
         """
-        found = self.class_decisions([texts] if isinstance(texts, str) else texts, lang=lang)
+        log_odds = self.class_decisions([texts] if isinstance(texts, str) else texts, lang=lang)
         if len(self.fitted.classes) == 2 and not self.multi_label:
-            found = found[:, 1] - found[:, 0]
-        return found[0] if isinstance(texts, str) else found
+            log_odds = log_odds[:, 1] - log_odds[:, 0]
+        return log_odds[0] if isinstance(texts, str) else log_odds
 
     def predict_proba(
         self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
     ) -> Floats:
         """Return the probability of each class, or of each label by itself, (n, n_classes)."""
-        given = [texts] if isinstance(texts, str) else texts
-        found = probabilities(self.class_decisions(given, lang=lang), self.multi_label)
-        return found[0] if isinstance(texts, str) else found
+        several = [texts] if isinstance(texts, str) else texts
+        p = probabilities(self.class_decisions(several, lang=lang), self.multi_label)
+        return p[0] if isinstance(texts, str) else p
 
     def predict(
         self, texts: str | Iterable[str | None], *, lang: str | Iterable[str] | None = None
@@ -235,8 +235,8 @@ class TransferClassifier(Estimator):
         tuples.
         """
         words = WordCount()
-        given = [texts] if isinstance(texts, str) else texts
-        labels = self.classify(given, lang=lang, words=words).labels
+        several = [texts] if isinstance(texts, str) else texts
+        labels = self.classify(several, lang=lang, words=words).labels
         self._warn(words)
         if isinstance(texts, str):
             return labels[0]
@@ -318,12 +318,12 @@ class TransferClassifier(Estimator):
 
         Strings, as files have them, may stand for the int or bool that they spell.
         """
-        given, classes = read_texts(texts), self.fitted.classes
-        gold = gold_labels(y, len(given), classes, self.multi_label)
+        listed, classes = read_texts(texts), self.fitted.classes
+        gold = gold_labels(y, len(listed), classes, self.multi_label)
         words = WordCount()
-        found = self.classify(given, lang=lang, words=words)
+        predicted = self.classify(listed, lang=lang, words=words)
         self._warn(words)
-        return evaluation(classes, gold, found.labels, found.empty, words)
+        return evaluation(classes, gold, predicted.labels, predicted.empty, words)
 
     def save(self, folder: str | Path, *, model: str | Path | None = None) -> None:
         """Write the classifier with its encoder as one folder, whole or not at all.
@@ -377,9 +377,9 @@ class TransferClassifier(Estimator):
         words: WordCount,
         n_threads: int | None = None,
     ) -> Iterator[tuple[Floats, npt.NDArray[np.bool_]]]:
-        learned, given = self.fitted, read_texts(texts)
-        langs = read_languages(self._named_or_own(lang), len(given))
-        return decisions(self.encoder_, learned, given, langs, words, n_threads)
+        learned, listed = self.fitted, read_texts(texts)
+        langs = read_languages(self._named_or_own(lang), len(listed))
+        return decisions(self.encoder_, learned, listed, langs, words, n_threads)
 
     def _named(self, p: Floats) -> tuple[list[Any], list[Any]]:
         """Return the labels of probabilities, and the probabilities of these labels."""
