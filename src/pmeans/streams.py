@@ -71,17 +71,17 @@ class Stream:
 
     def read_until(self, end: bytes, most: int) -> bytes | None:
         """Return the bytes before the next ``end``, and pass it; None if it is not near."""
-        found = self._ahead.find(end, self._at)
-        while found < 0:
+        place = self._ahead.find(end, self._at)
+        while place < 0:
             rest = self._ahead[self._at :]
             step = bytearray(_STEP)
             got = self._step_into(memoryview(step)) if len(rest) <= most else 0
             self._ahead, self._at = rest + step[:got], 0
             if not got:
                 return None
-            found = self._ahead.find(end, max(0, len(rest) - len(end) + 1))
-        data = self._ahead[self._at : found]
-        self._at = found + len(end)
+            place = self._ahead.find(end, max(0, len(rest) - len(end) + 1))
+        data = self._ahead[self._at : place]
+        self._at = place + len(end)
         return data if len(data) <= most else None
 
     def skip(self, n: int) -> int:

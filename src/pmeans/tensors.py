@@ -95,8 +95,8 @@ def map_tensors(path: str | Path) -> tuple[dict[str, Array], dict[str, str]]:
     try:
         header = json.loads(data[8 : 8 + length])
         metadata = header.pop("__metadata__", {})
-        found = _arrays(data, 8 + length, header)
-        tensors = {name: array for name, array in found if not name.startswith(_PADDING)}
+        arrays = _arrays(data, 8 + length, header)
+        tensors = {name: array for name, array in arrays if not name.startswith(_PADDING)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FormatError(f"{path}: damaged safetensors header: {error}") from error
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):

@@ -48,13 +48,13 @@ def contents(kind: Kind) -> dict[Path, int]:
 
 def remove(kind: Kind) -> tuple[int, int]:
     """Remove what is kept of a kind; return the number of files and of bytes."""
-    found = contents(kind)
-    for path in found:
+    files = contents(kind)
+    for path in files:
         path.unlink(missing_ok=True)
     for left in _folders(kind):
         if not any(left.iterdir()):
             left.rmdir()
-    return len(found), sum(found.values())
+    return len(files), sum(files.values())
 
 
 def _folders(kind: Kind) -> Iterator[Path]:

@@ -88,13 +88,13 @@ def knows(name: str) -> bool:
 
 def entry(name: str) -> Entry:
     """Return the entry of a name, filled in if it is that of a language."""
-    found = _find(name)
-    if found is None:
+    known = _find(name)
+    if known is None:
         raise InputError(
             f"the catalogue has no word space {shown(name)}.{did_you_mean(name, names())} "
             f"It has: {', '.join(names())}."
         )
-    return found
+    return known
 
 
 def _find(name: str) -> Entry | None:

@@ -109,15 +109,17 @@ def download(entry: Entry, folder: Path, progress: Progress | None = None) -> Pa
                 os.replace(partial, file)
                 transfer.note.unlink(missing_ok=True)
                 return file
-        kept = partial.stat().st_size
-        if not kept:
+        n_bytes = partial.stat().st_size
+        if not n_bytes:
             partial.unlink()
     except StorageError:
         raise
     except OSError as error:
         raise StorageError(f"could not write {str(partial)!r}: {error.strerror}.") from error
     whole = f"{'about ' if entry.approximate else ''}{size(entry.bytes)}"
-    resume = f" {size(kept)} of it are kept, and the same command goes on there." if kept else ""
+    resume = (
+        f" {size(n_bytes)} of it are kept, and the same command goes on there." if n_bytes else ""
+    )
     raise StorageError(
         f"cannot download {entry.name!r} ({whole if entry.bytes else 'size unknown'}). "
         f"{' '.join(failures)}{resume} Without a network, get {entry.url[0]} elsewhere, "

@@ -56,16 +56,16 @@ def prune(space: WordSpace, words: Mapping[str, Iterable[str]]) -> WordSpace:
     """
     if not words:
         raise InputError(f"no language of {space.name!r} would stay; name at least one.")
-    kept = np.zeros(len(space), dtype=np.bool_)
+    marked = np.zeros(len(space), dtype=np.bool_)
     for lang, listed in words.items():
         spelled = list(listed)
         if space.case == "cased-then-lower":  # both spellings stay
             spelled += [word.lower() for word in spelled]
         rows = space.find(spelled, lang)
-        kept[rows[rows >= 0]] = True
+        marked[rows[rows >= 0]] = True
     named = {space.code(lang) for lang in words}
     tables = {lang: table for lang, table in space.tables.items() if lang in named}
-    return _subset(space, {lang: kept[t.start : t.start + len(t)] for lang, t in tables.items()})
+    return _subset(space, {lang: marked[t.start : t.start + len(t)] for lang, t in tables.items()})
 
 
 def only(space: WordSpace, languages: Iterable[str]) -> WordSpace:
@@ -115,8 +115,8 @@ def count_words(
     counts = np.zeros(len(table), dtype=np.int64)
     stream = iter(sentences)
     while some := list(islice(stream, _SENTENCES)):
-        (found,) = kernels.lookup(some, [(table, space.case, -1)], splitting)
-        counts += np.bincount(found.ids - table.start, minlength=len(table))
+        (batch,) = kernels.lookup(some, [(table, space.case, -1)], splitting)
+        counts += np.bincount(batch.ids - table.start, minlength=len(table))
     return {table[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
 
 
@@ -257,9 +257,9 @@ def _table(
     phrases = any(table.phrases is not None for table in made_of)
     spellings = not any(map(index.in_one_spelling, made_of))
     lengths = np.diff(offsets)
-    kept = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(lengths[mask])]).astype(np.int64)
     return index.table_of(
-        words[np.repeat(mask, lengths)], kept, start, phrases=phrases, spellings=spellings
+        words[np.repeat(mask, lengths)], ends, start, phrases=phrases, spellings=spellings
     )
 
 

@@ -193,7 +193,7 @@ def _check_scheme(begun: str, url: str) -> None:
 
 def _content_range(response: Any) -> tuple[int, int]:
     """Return the first byte and the bytes in all, 0 if unknown, of a partial answer."""
-    found = re.match(r"bytes (\d+)-\d+/(\d+|\*)$", response.headers.get("Content-Range", ""))
-    if not found:
+    span = re.match(r"bytes (\d+)-\d+/(\d+|\*)$", response.headers.get("Content-Range", ""))
+    if not span:
         return -1, 0
-    return int(found[1]), 0 if found[2] == "*" else int(found[2])
+    return int(span[1]), 0 if span[2] == "*" else int(span[2])

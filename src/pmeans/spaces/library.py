@@ -32,13 +32,13 @@ def home() -> Path:
     return (cache if cache.is_absolute() else Path.home() / ".cache") / "pmeans" / "spaces"
 
 
-def data_home(given: str | Path | None = None, *, needed: bool = False) -> Path:
+def data_home(wanted: str | Path | None = None, *, needed: bool = False) -> Path:
     """Return the folder of data to train and measure on: given, ``$PMEANS_DATA``, or by the spaces.
 
     Where it is needed, it is an error that it is not there.
     """
     variable, usual = os.environ.get("PMEANS_DATA"), home().with_name("data")
-    chosen = given or variable or usual
+    chosen = wanted or variable or usual
     folder = Path(chosen).expanduser().absolute()
     if needed and not folder.is_dir():
         raise StorageError(

@@ -218,22 +218,22 @@ class WordSpace(MappedFields):
         """
         words = list(words)
         rows = self.find(words, lang)
-        found = rows >= 0
+        known = rows >= 0
         vectors = np.zeros((len(words), self.dim), dtype=np.float32)
-        vectors[found] = self.rows(rows[found])
-        unknown = np.flatnonzero(~found)
+        vectors[known] = self.rows(rows[known])
+        unknown = np.flatnonzero(~known)
         if self.subwords and len(unknown):
             spelled = [words[i] for i in unknown.tolist()]
             if self.case == "lower":
                 spelled = [word.lower() for word in spelled]
-            composed, made = self.composed(spelled, lang)
-            vectors[unknown[made]], found[unknown[made]] = composed[made], True
-        return vectors, found
+            composed, has_vector = self.composed(spelled, lang)
+            vectors[unknown[has_vector]], known[unknown[has_vector]] = composed[has_vector], True
+        return vectors, known
 
     def vector(self, word: str, lang: str) -> Floats | None:
         """Return a word's vector, (dim,) float32, composed from subwords if need be, or None."""
-        vectors, found = self.vectors([word], lang)
-        return vectors[0] if found[0] else None
+        vectors, known = self.vectors([word], lang)
+        return vectors[0] if known[0] else None
 
     def rows(self, which: slice | Array) -> Floats:
         """Return rows of the matrix as float32, (n, dim)."""
@@ -257,21 +257,21 @@ class WordSpace(MappedFields):
         """
         if not batch.unknown_words:
             return batch, _NO_VECTORS, _NO_WORDS
-        vectors, made = self.composed(batch.unknown_words, lang)
-        if made.all():
-            return batch, vectors, made
+        vectors, composed = self.composed(batch.unknown_words, lang)
+        if composed.all():
+            return batch, vectors, composed
         dropped = np.zeros(len(batch.ids), dtype=np.bool_)
         unknown = batch.ids >= len(self)
-        dropped[unknown] = ~made[batch.ids[unknown] - len(self)]
+        dropped[unknown] = ~composed[batch.ids[unknown] - len(self)]
         lost = np.concatenate([[0], np.cumsum(dropped)])[batch.offsets]
-        kept = TokenBatch(
+        known = TokenBatch(
             batch.ids[~dropped],
             batch.offsets - lost,
             batch.unknown + np.diff(lost).astype(np.int32),
             batch.unknown_words,
             batch.joined,
         )
-        return kept, vectors, made
+        return known, vectors, composed
 
     def composed(self, words: Sequence[str], lang: str) -> tuple[Floats, Mask]:
         """Return vectors of unknown words, (n, dim), and which of them are of use, (n,)."""
@@ -286,12 +286,12 @@ class WordSpace(MappedFields):
             not letters.isdisjoint(word) or not scripts.isdisjoint(map(script, word))
             for word in words
         ]
-        made = np.array(written) & (counts > 0)
+        has_vector = np.array(written) & (counts > 0)
         if sub.folded:
             rows = self._alias_rows(words, lang)
             vectors[rows >= 0] = self.rows(rows[rows >= 0])
-            made |= rows >= 0
-        return vectors, made & np.isfinite(vectors).all(axis=1)
+            has_vector |= rows >= 0
+        return vectors, has_vector & np.isfinite(vectors).all(axis=1)
 
     def _alias_rows(self, words: Sequence[str], lang: str) -> Ints:
         """Return the row of the word that each word is a spelling of, or -1, (n,)."""
@@ -299,10 +299,10 @@ class WordSpace(MappedFields):
             self._known_aliases[lang] = alias_rows(self.table(lang))
         aliases = self._known_aliases[lang]
         if self.case == "cased-then-lower":
-            found = (aliases.get(word, aliases.get(word.lower(), -1)) for word in words)
+            numbers = (aliases.get(word, aliases.get(word.lower(), -1)) for word in words)
         else:
-            found = (aliases.get(word, -1) for word in words)
-        rows = np.fromiter(found, dtype=np.int64, count=len(words))
+            numbers = (aliases.get(word, -1) for word in words)
+        rows = np.fromiter(numbers, dtype=np.int64, count=len(words))
         # The other way round: *счёт*, where *счет* is known.
         others = {i: written_out(words[i]) for i in np.flatnonzero(rows < 0).tolist()}
         others = {i: other for i, other in others.items() if other != words[i]}

@@ -202,12 +202,14 @@ def _space(tensors: dict[str, Array], metadata: dict[str, str], path: str) -> Wo
 def _phrases(tensors: dict[str, Array], language: str) -> PhraseTable | None:
     if f"phrases.{language}" not in tensors:
         return None
-    found = PhraseTable(tensors[f"phrases.{language}"], tensors[f"marks.{language}"])
-    _check_slots(found.slots)
-    n = len(found.marks)
-    fits = found.marks.dtype == np.uint64 and found.marks.ndim == 1 and n > 1 and n & (n - 1) == 0
+    phrases = PhraseTable(tensors[f"phrases.{language}"], tensors[f"marks.{language}"])
+    _check_slots(phrases.slots)
+    n = len(phrases.marks)
+    fits = (
+        phrases.marks.dtype == np.uint64 and phrases.marks.ndim == 1 and n > 1 and n & (n - 1) == 0
+    )
     _require(fits, "the marks of phrases misfit")
-    return found
+    return phrases
 
 
 def _check_slots(slots: Array) -> None:

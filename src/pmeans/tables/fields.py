@@ -154,32 +154,32 @@ class Fields:
                 )
         return {argument: header.index(name) for argument, name in self.named.items()}
 
-    def _text(self, given: object) -> str:
+    def _text(self, value: object) -> str:
         """Return a text if it can be embedded, else raise what is wrong with its row."""
-        if isinstance(given, Exception):
-            raise given
-        if self.whole and (given is None or (isinstance(given, float) and math.isnan(given))):
+        if isinstance(value, Exception):
+            raise value
+        if self.whole and (value is None or (isinstance(value, float) and math.isnan(value))):
             return ""
-        if isinstance(given, bytes):
+        if isinstance(value, bytes):
             raise ValueError("not valid UTF-8")
-        if not isinstance(given, str):
+        if not isinstance(value, str):
             raise ValueError(
-                f"the text is {type(given).__name__}, not a string: {shown(given, 40)}"
+                f"the text is {type(value).__name__}, not a string: {shown(value, 40)}"
             )
-        return given
+        return value
 
-    def _code(self, given: object) -> str:
+    def _code(self, value: object) -> str:
         """Return the code of a language, each looked up once."""
-        if not isinstance(given, str):
+        if not isinstance(value, str):
             raise ValueError(
-                f"the language is {type(given).__name__}, not a string: {shown(given, 40)}"
+                f"the language is {type(value).__name__}, not a string: {shown(value, 40)}"
             )
-        if given not in self._codes:
+        if value not in self._codes:
             try:
-                self._codes[given] = language_code(given, self.languages)
+                self._codes[value] = language_code(value, self.languages)
             except LanguageError as error:
                 raise ValueError(str(error).rstrip(".")) from None
-        return self._codes[given]
+        return self._codes[value]
 
     def _usual(self, texts: list[Any], langs: list[Any]) -> list[str] | None:
         """Return the codes of languages; None if some row needs a look of its own, as few do."""

@@ -70,12 +70,12 @@ def find_parquet(address: str) -> list[ParquetFile]:
             system.open_input_file(info.path) as stream,
             open_parquet(info.path, stream) as file,
         ):
-            told, groups = file.metadata, range(file.num_row_groups)
-            largest = max((told.row_group(i).num_rows for i in groups), default=0)
+            metadata, groups = file.metadata, range(file.num_row_groups)
+            largest = max((metadata.row_group(i).num_rows for i in groups), default=0)
             time, schema = info.mtime_ns or 0, file.schema_arrow
-        about = told.metadata or {}
+        about = metadata.metadata or {}
         return ParquetFile(
-            address, info.path, info.size, time, told.num_rows, largest, schema, about
+            address, info.path, info.size, time, metadata.num_rows, largest, schema, about
         )
 
     with ThreadPoolExecutor(_AT_ONCE) as threads:
@@ -126,13 +126,13 @@ def _matching(fs: Any, system: Any, pattern: str) -> list[Any]:
     parts = pattern.split("/")
     wild = [i for i, part in enumerate(parts) if any(sign in part for sign in "*?[")]
     if not wild:
-        found = [system.get_file_info(pattern)]
+        files = [system.get_file_info(pattern)]
     else:
         deep = wild[0] < len(parts) - 1
         folder = fs.FileSelector("/".join(parts[: wild[0]]) or "/", recursive=deep)
-        found = system.get_file_info(folder)
+        files = system.get_file_info(folder)
     return sorted(
-        (info for info in found if info.is_file and _fits(info.path.split("/"), parts)),
+        (info for info in files if info.is_file and _fits(info.path.split("/"), parts)),
         key=lambda info: info.path,
     )
 

@@ -51,11 +51,11 @@ class Parser(abc.ABC):
         for start in range(0, len(records), n_rows):
             some, after = records[start : start + n_rows], ends[start : start + n_rows]
             place = lines.advance(chunk, after[-1], len(some))
-            found = self._values(some, lines, chunk.dirty)
+            values = self._values(some, lines, chunk.dirty)
             numbers: Sequence[int] = range(first + after[0], first + after[-1] + 1)
             if len(numbers) > len(some):  # some have several lines
                 numbers = [first + end for end in after]
-            yield self._fields.block(*found, numbers, place, lines.where)
+            yield self._fields.block(*values, numbers, place, lines.where)
         if chunk.last or not self.spans:  # a mark of byte order alone is a line, and no row
             lines.advance(chunk, len(chunk.ends), 0)
 
@@ -228,11 +228,11 @@ class Table(Parser):
                 raise ValueError(f"{len(record)} columns, and the header has {n}")
             if len(record) <= least:
                 raise ValueError(f"only {len(record)} columns")
-            found = [record[i] for i in at.values()]
+            cells = [record[i] for i in at.values()]
             # Undecodable bytes matter in the columns asked for alone.
-            if strange("".join(record if fields.whole else found)):
+            if strange("".join(record if fields.whole else cells)):
                 raise _undecodable(lines)
-            return found
+            return cells
 
         widths = set(map(len, records))
         if not dirty and (widths == {n} if fields.whole else min(widths) > least):

@@ -60,14 +60,14 @@ codecs.register_error(
 def checked_encoding(name: str) -> str:
     """Return the usual name of an encoding, or say that there is none of this name."""
     try:
-        found = codecs.lookup(name)
-        found.incrementaldecoder("strict").decode(b"")
+        codec = codecs.lookup(name)
+        codec.incrementaldecoder("strict").decode(b"")
         "".encode(name)
     except (LookupError, TypeError, ValueError):
         raise InputError(
             f"no encoding {shown(name)}: utf-8, utf-16, latin-1 and windows-1252 are common ones."
         ) from None
-    return {"utf-8-sig": "utf-8", "cp1252": WESTERN}.get(found.name, found.name)
+    return {"utf-8-sig": "utf-8", "cp1252": WESTERN}.get(codec.name, codec.name)
 
 
 def _marked(head: bytes, name: str) -> str | None:
@@ -198,8 +198,8 @@ class Lines:
         self.name, self.where, self.place = name, f"{name}, line", Place()
         self._stream: Stream | _AsUtf8 = stream
         head = stream.read(_HEAD)
-        found = encoding or _marked(head, name)
-        self.encoding, self._certain = found or "utf-8", found is not None
+        first_guess = encoding or _marked(head, name)
+        self.encoding, self._certain = first_guess or "utf-8", first_guess is not None
         if "\n".encode(self.encoding) != b"\n":
             self._stream = _AsUtf8(stream, self.encoding, name, head)
             head, self.encoding = self._stream.read(_HEAD), "utf-8"

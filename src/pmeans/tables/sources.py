@@ -189,14 +189,14 @@ def arrow_values(column: Any) -> list[Any]:
     try:
         return column.to_pylist()
     except UnicodeDecodeError:
-        kept = []
+        columns = []
         for value in column:
             try:
-                kept.append(value.as_py())
+                columns.append(value.as_py())
             except UnicodeDecodeError:
                 coded = hasattr(value, "dictionary")
-                kept.append(bytes((value.value if coded else value).as_buffer()))
-        return kept
+                columns.append(bytes((value.value if coded else value).as_buffer()))
+        return columns
 
 
 def require_pyarrow(path: str | Path) -> Any:

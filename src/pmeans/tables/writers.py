@@ -91,22 +91,22 @@ def format_of(
     named = Path(out).suffix.removeprefix(".").lower() if isinstance(out, (str, Path)) else ""
     named = ALSO.get(named, named)
     if not isinstance(out, (str, Path)) or is_stream(out):
-        found = given or (named if named in known else streamed[0])
-        if found not in streamed:
+        chosen = given or (named if named in known else streamed[0])
+        if chosen not in streamed:
             raise InputError(
-                f"{found} cannot be written to a stream: take {streamed[0]}, or name a file."
+                f"{chosen} cannot be written to a stream: take {streamed[0]}, or name a file."
             )
-        return found
-    found = given or named
-    if found not in known:
+        return chosen
+    chosen = given or named
+    if chosen not in known:
         endings = ", ".join("." + name for name in known)
         raise InputError(
             f"cannot tell the output's format by the name {str(out)!r}: its name must end in "
             f"{endings}, unless format= says which."
         )
-    if found == "parquet":
+    if chosen == "parquet":
         require_pyarrow(out)
-    return found
+    return chosen
 
 
 def vector_writer(

@@ -53,17 +53,17 @@ def read_trainers(path: str | Path, data: str | Path | None = None) -> dict[str,
     content = config.read_toml(path)
     cls = _of_kind(content.pop("kind", None), kinds(), path)
     keys = [field.name for field in dataclasses.fields(cls)]
-    found: dict[str, Trainer] = {}
+    trainers: dict[str, Trainer] = {}
     for variant in _variants(content, keys, str(path), {"data": str(data_home(data))}):
         with naming(str(path)):
             trainer: Trainer = config.build(cls, variant, str(path))
-        if trainer.name in found:
+        if trainer.name in trainers:
             raise ConfigError(
                 f"{path}: makes two spaces named {trainer.name!r}; what differs belongs into the "
                 "name, as in 'glove-{lang}'."
             )
-        found[trainer.name] = trainer.beside(Path(path).resolve().parent)
-    return found
+        trainers[trainer.name] = trainer.beside(Path(path).resolve().parent)
+    return trainers
 
 
 def read_baseline(path: str | Path, data: str | Path | None = None) -> BaselineTrainer:
@@ -99,8 +99,8 @@ def _of_kind(kind: object, known: Mapping[str, str], path: str | Path) -> type[A
             f"{path}: kind {kind!r} is none of {names}.{hint} "
             "Packages add further kinds: see docs/training.md and docs/baselines.md."
         )
-    found: type[Any] = plugins.load(known[kind])
-    return found
+    trainer: type[Any] = plugins.load(known[kind])
+    return trainer
 
 
 def from_toml(path: str | Path) -> Trainer:

@@ -64,13 +64,13 @@ class WordAlignment:
             raise InputError(f"no pair has 1 to {LONGEST} words on both sides; nothing to align.")
         self._width = int(target.ids.max()) + 1
         # Of all that EM gathers by, only the entry of each link is kept: four bytes a link.
-        found: list[tuple[Ints, Ids]] = []
+        parts: list[tuple[Ints, Ids]] = []
         for links in self._blocks():
             entries, ids = np.unique(self._keys(links), return_inverse=True)
-            found.append((entries, ids.astype(np.int32)))
-        self._entries = _merged([entries for entries, _ in found])
+            parts.append((entries, ids.astype(np.int32)))
+        self._entries = _merged([entries for entries, _ in parts])
         self._ids = [
-            np.searchsorted(self._entries, entries).astype(np.int32)[ids] for entries, ids in found
+            np.searchsorted(self._entries, entries).astype(np.int32)[ids] for entries, ids in parts
         ]
         self.probabilities = np.full(len(self._entries), 1 / self._width)
 

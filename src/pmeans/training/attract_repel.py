@@ -92,8 +92,8 @@ class Constraints:
     left_out: int = 0  # pairs of either kind that are tested on
 
     def __str__(self) -> str:
-        told = f"{len(self.attract):,} attract and {len(self.repel):,} repel pairs"
-        return f"{told}, {self.left_out:,} left out" if self.left_out else told
+        counts = f"{len(self.attract):,} attract and {len(self.repel):,} repel pairs"
+        return f"{counts}, {self.left_out:,} left out" if self.left_out else counts
 
 
 def gather(
@@ -108,13 +108,13 @@ def gather(
     """
 
     def rows(files: Sequence[WordPairFile]) -> Ints:
-        found = [NO_PAIRS]
+        parts = [NO_PAIRS]
         for file in files:
             # One language stands for both columns.
             sides = zip(zip(*file.read(), strict=True), 2 * file.languages, strict=False)
             both = np.stack([space.find(words, lang) for words, lang in sides], axis=1)
-            found.append(both[(both >= 0).all(axis=1)])
-        return np.concatenate(found)
+            parts.append(both[(both >= 0).all(axis=1)])
+        return np.concatenate(parts)
 
     return clean(len(space), rows(attract), rows(repel), rows(without))
 
@@ -132,9 +132,9 @@ def clean(n_words: int, attract: Ints, repel: Ints, without: Ints) -> Constraint
 
     near, far, tested = keys(attract), keys(repel), keys(without)
     near = np.setdiff1d(near, far, assume_unique=True)
-    kept = [np.setdiff1d(keys, tested, assume_unique=True) for keys in (near, far)]
-    left_out = len(near) + len(far) - len(kept[0]) - len(kept[1])
-    near, far = (np.stack(np.divmod(keys, n_words), axis=1) for keys in kept)
+    rest = [np.setdiff1d(keys, tested, assume_unique=True) for keys in (near, far)]
+    left_out = len(near) + len(far) - len(rest[0]) - len(rest[1])
+    near, far = (np.stack(np.divmod(keys, n_words), axis=1) for keys in rest)
     return Constraints(near, far, left_out)
 
 

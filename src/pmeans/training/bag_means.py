@@ -156,10 +156,10 @@ def held_out_report(space: WordSpace, file: PairFile, pairs: Sequence[Pair], goa
     first = sentence_means(space, file.first, [pair.first for pair in pairs])[0]
     second = sentence_means(space, file.second, [pair.second for pair in pairs])[0]
     near, far = (np.einsum("ij,ij->i", unit_rows(side), goals).mean() for side in (first, second))
-    found = 100 * retrieved(second, first).mean()
+    share = 100 * retrieved(second, first).mean()
     return (
         f"cosine {file.first} {near:.3f}, {file.second} {far:.3f}, "
-        f"{file.second} finds {file.first} among {len(pairs):,}: {found:.1f} %"
+        f"{file.second} finds {file.first} among {len(pairs):,}: {share:.1f} %"
     )
 
 

@@ -47,10 +47,10 @@ class Bags:
 
     def of(self, heard: Array) -> Bags:
         """Return the sentences with words whose target there is; heard is (n_targets,) bool."""
-        kept = np.flatnonzero(heard[self.targets] & (np.diff(self.offsets) > 0))
-        ids, owner = self.words_of(kept)
-        borders = np.cumsum(np.bincount(owner, minlength=len(kept)))
-        return Bags(ids, np.concatenate([[0], borders]), self.targets[kept])
+        usable = np.flatnonzero(heard[self.targets] & (np.diff(self.offsets) > 0))
+        ids, owner = self.words_of(usable)
+        borders = np.cumsum(np.bincount(owner, minlength=len(usable)))
+        return Bags(ids, np.concatenate([[0], borders]), self.targets[usable])
 
 
 @dataclass(frozen=True)
@@ -120,19 +120,19 @@ class BagReader:
             most: Words of a language, at most.
             fewest: What a word must rank as at least.
         """
-        kept: dict[str, list[str]] = {}
+        vocabulary: dict[str, list[str]] = {}
         for lang, side in self.sides.items():
             tokens = side.tokens(lang)
-            found = dict.fromkeys(tokens.unknown_words)
-            spelled = [*found, *(w for w in listed.get(lang, ()) if w not in found)]
+            unlisted = dict.fromkeys(tokens.unknown_words)
+            spelled = [*unlisted, *(w for w in listed.get(lang, ()) if w not in unlisted)]
             occurs = np.bincount(tokens.ids, minlength=len(spelled))
             in_list = np.fromiter((w in listed.get(lang, ()) for w in spelled), bool, len(spelled))
             # Ties: words of the text in the order of their appearance, then those of dictionaries.
             rank = occurs + bonus * in_list
             order = np.argsort(-rank, kind="stable")[:most]
             order = order[rank[order] >= fewest]
-            kept[lang] = [spelled[i] for i in order.tolist()]
-        return kept
+            vocabulary[lang] = [spelled[i] for i in order.tolist()]
+        return vocabulary
 
     def bags(self, words: dict[str, list[str]]) -> tuple[Vocabulary, Bags]:
         """Return the sentences by their words, found as in any space, and the words' shares."""
@@ -154,8 +154,8 @@ class BagReader:
 
 
 def _look_up(texts: list[str], lang: str, table: WordTable, first_unknown: int) -> TokenBatch:
-    (found,) = kernels.lookup(texts, [(table, "lower", first_unknown)], splitting("words", lang))
-    return found
+    (batch,) = kernels.lookup(texts, [(table, "lower", first_unknown)], splitting("words", lang))
+    return batch
 
 
 @dataclass(frozen=True)

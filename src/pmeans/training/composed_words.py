@@ -97,7 +97,7 @@ def fitted_ngrams(averages: Any, vectors: Floats, penalty: float, progress: Prog
         penalty: Weight of the squared lengths of n-grams' vectors beside the squared errors.
         progress: How far it is.
     """
-    found = np.zeros((averages.shape[1], vectors.shape[1]), dtype=np.float32)
+    solved = np.zeros((averages.shape[1], vectors.shape[1]), dtype=np.float32)
     residual = averages.T @ vectors
     direction, square = residual.copy(), _squares(residual)
     for i in range(ITERATIONS):
@@ -105,11 +105,11 @@ def fitted_ngrams(averages: Any, vectors: Floats, penalty: float, progress: Prog
         turned = averages.T @ (averages @ direction) + np.float32(penalty) * direction
         # A column that is solved already has nothing left to divide.
         size = square / np.maximum(np.einsum("ij,ij->j", direction, turned), _TINY)
-        found += size * direction
+        solved += size * direction
         residual -= size * turned
         before, square = square, _squares(residual)
         direction = residual + square / np.maximum(before, _TINY) * direction
-    return found
+    return solved
 
 
 def _squares(rows: Floats) -> Floats:

@@ -150,12 +150,12 @@ def split(pairs: Sequence[Pair]) -> dict[Portion, list[Pair]]:
     for pair in pairs:
         by_source[pair.source].append(pair)
     parts: dict[Portion, list[Pair]] = {"train": [], "dev": [], "test": []}
-    for found in by_source.values():
-        held = len(found) // HELD_OUT
-        dev, test = len(found) - 2 * held, len(found) - held
-        parts["train"] += found[:dev]
-        parts["dev"] += found[dev:test]
-        parts["test"] += found[test:]
+    for listed in by_source.values():
+        held = len(listed) // HELD_OUT
+        dev, test = len(listed) - 2 * held, len(listed) - held
+        parts["train"] += listed[:dev]
+        parts["dev"] += listed[dev:test]
+        parts["test"] += listed[test:]
     return parts
 
 

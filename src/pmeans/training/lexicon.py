@@ -74,8 +74,8 @@ class AlignerState:
         def keep(finished: int, probabilities: Array) -> None:
             self._arrays[name], self._finished[name] = probabilities, finished
             self._checkpoint.save(self._arrays, self._finished)
-            told = f"aligning {lang} {direction}, {finished} of {ITERATIONS}"
-            progress(finished / ITERATIONS, told)
+            message = f"aligning {lang} {direction}, {finished} of {ITERATIONS}"
+            progress(finished / ITERATIONS, message)
 
         alignment.run(ITERATIONS, keep, self._finished.get(name, 0))
         return alignment.best()
@@ -137,8 +137,8 @@ def _side(texts: list[str], lang: str) -> tuple[aligner.Sentences, list[str]]:
     # In a table without words all are unknown, and numbered as they appear.
     nothing = index.word_table([])
     lowered = [text.lower() for text in texts]
-    (found,) = kernels.lookup(lowered, [(nothing, "lower", 0)], splitting("words", lang))
-    return aligner.Sentences(found.ids + np.int32(1), found.offsets), ["", *found.unknown_words]
+    (batch,) = kernels.lookup(lowered, [(nothing, "lower", 0)], splitting("words", lang))
+    return aligner.Sentences(batch.ids + np.int32(1), batch.offsets), ["", *batch.unknown_words]
 
 
 def open_language(name: str, lang: str) -> WordSpace:
@@ -241,16 +241,16 @@ def project(
     rows = space.find(pairs.first, pivot)
     # A row for several words would never be found where text is looked up word by word.
     longest = LONGEST_PHRASE if space.tables[pivot].phrases is not None else 1
-    found = [word.count(" ") < longest and "_" not in word for word in pairs.second]
-    kept = np.flatnonzero((rows >= 0) & np.array(found, dtype=np.bool_))
-    if not len(kept):
+    usable = [word.count(" ") < longest and "_" not in word for word in pairs.second]
+    places = np.flatnonzero((rows >= 0) & np.array(usable, dtype=np.bool_))
+    if not len(places):
         raise InputError(
             f"none of the {len(rows):,} translations is a word of {space.name!r} "
             f"({pivot}). Are the columns the other way round?"
         )
-    spelled = [pairs.second[i] for i in kept.tolist()]
+    spelled = [pairs.second[i] for i in places.tolist()]
     words, owners = _numbered([w.lower() for w in spelled] if space.case == "lower" else spelled)
-    rows, weights = rows[kept] - space.tables[pivot].start, pairs.weights[kept]
+    rows, weights = rows[places] - space.tables[pivot].start, pairs.weights[places]
     if by_rank:
         weights = weights / (rows + 1)
     return words, _means(vectors_of(space, pivot), owners, rows, weights)

@@ -52,16 +52,16 @@ stays short, so that a word of which little is known counts for little."""
 def as_text(pairs: WordPairs, langs: tuple[str, str]) -> WordPairs:
     """Spell entries as text is split, with a space between two words; drop those without words."""
     first, second = (_split(side, lang) for side, lang in zip(pairs[:2], langs, strict=True))
-    kept = [i for i, both in enumerate(zip(first, second, strict=True)) if all(both)]
-    return WordPairs([first[i] for i in kept], [second[i] for i in kept], pairs.weights[kept])
+    whole = [i for i, both in enumerate(zip(first, second, strict=True)) if all(both)]
+    return WordPairs([first[i] for i in whole], [second[i] for i in whole], pairs.weights[whole])
 
 
 def _split(entries: list[str], lang: str) -> list[str]:
     # In a table without words all are unknown, and numbered as they appear.
     nothing = index.word_table([])
-    (found,) = kernels.lookup(entries, [(nothing, "cased", 0)], splitting("words", lang))
-    words = [found.unknown_words[i] for i in found.ids.tolist()]
-    return [" ".join(words[low:high]) for low, high in pairwise(found.offsets.tolist())]
+    (batch,) = kernels.lookup(entries, [(nothing, "cased", 0)], splitting("words", lang))
+    words = [batch.unknown_words[i] for i in batch.ids.tolist()]
+    return [" ".join(words[low:high]) for low, high in pairwise(batch.offsets.tolist())]
 
 
 def by_words(pairs: WordPairs, space: WordSpace, pivot: str) -> WordPairs:
@@ -107,32 +107,32 @@ def placed(
     most = max(map(len, space.tables.values()))
     side = text.sides[lang]
     others = side.tokens(lang).unknown_words if taught else ()
-    kept = _most_frequent(space, lang, side.texts, words, others, most)
+    frequent = _most_frequent(space, lang, side.texts, words, others, most)
     numbers = {word: i for i, word in enumerate(words)}
     if not taught:
-        return kept, vectors[[numbers[word] for word in kept]]
-    vocabulary, bags = text.bags({lang: kept})
+        return frequent, vectors[[numbers[word] for word in frequent]]
+    vocabulary, bags = text.bags({lang: frequent})
     goals, known = sentence_means(space, pivot, list(text.sentences))
     # Text without a translation has the number after all sentences of the pivot.
     targets = np.concatenate([unit_rows(goals), np.zeros((1, space.dim), np.float32)])
     bags = bags.of(np.append(known, False))
     own = {lang: {word: [word] for word in words}}
-    found = first_vectors(vocabulary, own, numbers, vectors, bags, targets)
+    first = first_vectors(vocabulary, own, numbers, vectors, bags, targets)
     _, measured = _translated(_lengths(space, pivot), pivot, pairs)
     typical = np.median(measured[measured > 0]) if measured.any() else np.float32(1)
-    lengths: Floats = np.zeros(len(kept), dtype=np.float32)
-    for i, word in enumerate(kept):
+    lengths: Floats = np.zeros(len(frequent), dtype=np.float32)
+    for i, word in enumerate(frequent):
         if word in numbers:
             lengths[i] = measured[numbers[word], 0] / typical
-    found *= typical_lengths(lengths, vocabulary.shares)[:, None]
-    squares = np.zeros(len(found), dtype=np.float32)
+    first *= typical_lengths(lengths, vocabulary.shares)[:, None]
+    squares = np.zeros(len(first), dtype=np.float32)
     for epoch in range(EPOCHS):
         pass_over(
-            found, squares, bags, targets, np.random.default_rng([0, epoch]),
+            first, squares, bags, targets, np.random.default_rng([0, epoch]),
             within(progress, epoch, EPOCHS),
         )  # fmt: skip
-    started: Array = np.any(found, axis=1)
-    return [kept[i] for i in np.flatnonzero(started).tolist()], found[started] * typical
+    started: Array = np.any(first, axis=1)
+    return [frequent[i] for i in np.flatnonzero(started).tolist()], first[started] * typical
 
 
 def _translated(space: WordSpace, pivot: str, pairs: WordPairs) -> tuple[list[str], Floats]:
@@ -193,8 +193,8 @@ def _most_frequent(
     known = set(listed)
     words = [*listed, *(word for word in others if word not in known)]
     table = index.word_table(words, phrases=True)
-    (found,) = kernels.lookup(list(texts), [(table, space.case, -1)], splitting("words", lang))
-    rank = np.bincount(found.ids, minlength=len(words))
+    (batch,) = kernels.lookup(list(texts), [(table, space.case, -1)], splitting("words", lang))
+    rank = np.bincount(batch.ids, minlength=len(words))
     # Phrases must occur: dictionaries are full of such as never do.
     rank[: len(listed)] += [LISTED * (" " not in entry) for entry in listed]
     return [words[i] for i in np.argsort(-rank, kind="stable")[:most].tolist()]

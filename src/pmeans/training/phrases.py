@@ -85,15 +85,15 @@ def _candidates(
         split = [entry.rpartition(" ") for entry in listed if entry.count(" ") == length - 1]
         known = [(a, b) for a, _, b in split if a in before and b in numbers]
         in_list = np.isin(distinct, [before[a] * n + numbers[b] for a, b in known])
-        kept = np.flatnonzero(occurs + bonus * in_list >= FEWEST)
-        names = [f"{names[key // n]} {words[key % n]}" for key in distinct[kept].tolist()]
+        frequent = np.flatnonzero(occurs + bonus * in_list >= FEWEST)
+        names = [f"{names[key // n]} {words[key % n]}" for key in distinct[frequent].tolist()]
         number = np.full(len(distinct), -1)
-        number[kept] = np.arange(len(kept))
+        number[frequent] = np.arange(len(frequent))
         runs = number[runs]
         places, runs = places[runs >= 0], runs[runs >= 0]
         owners.append(sentence[places])
         columns.append(len(phrases) + runs)
-        counts.append(occurs[kept])
+        counts.append(occurs[frequent])
         phrases += names
     order = np.argsort(-np.concatenate(counts), kind="stable")[:most]
     number = np.full(len(phrases), -1)

@@ -65,10 +65,10 @@ def read_lexica(files: Sequence[DictionaryFile], longest: int = 1) -> Lexica:
 
 def listed_entries(lexica: Lexica, pivot: str) -> dict[str, dict[str, None]]:
     """Return the entries of each language; the pivot's are the translations, as text has them."""
-    found = {lang: dict.fromkeys(lexicon) for lang, lexicon in lexica.items()}
+    listed = {lang: dict.fromkeys(lexicon) for lang, lexicon in lexica.items()}
     entries = (entry for lexicon in lexica.values() for each in lexicon.values() for entry in each)
     split = (" ".join(words(entry, pivot)) for entry in dict.fromkeys(entries))
-    return found | {pivot: dict.fromkeys(split)}
+    return listed | {pivot: dict.fromkeys(split)}
 
 
 def written(entry: str) -> str:
@@ -204,13 +204,13 @@ def first_vectors(
     """
     known = np.any(vectors, axis=1)
     spelled = ((lang, word) for lang, listed in vocabulary.words.items() for word in listed)
-    found = [
+    sources = [
         (i, rows[entry])
         for i, (lang, word) in enumerate(spelled)
         for entry in lexica.get(lang, {}).get(word, ())
         if known[rows[entry]]
     ]
-    owners, translations = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    owners, translations = np.array(sources, dtype=np.int64).reshape(-1, 2).T
     n = len(vocabulary.shares)
     first = _means(translations, owners, n, vectors)
     sentence = np.repeat(np.arange(len(bags)), np.diff(bags.offsets))

@@ -128,9 +128,9 @@ def fit(
     device = "cuda" if torch.cuda.is_available() else "cpu"
     tables = {"own": own, "ngrams": np.zeros((n_buckets, own.shape[1]), dtype=np.float32)}
     state = {name: _Rows(torch, device, table) for name, table in tables.items()}
-    kept = Checkpoint(checkpoint, (how, device, identity(own, *vars(lessons).values())))
+    store = Checkpoint(checkpoint, (how, device, identity(own, *vars(lessons).values())))
     epoch = 0
-    if saved := kept.load():
+    if saved := store.load():
         arrays, values = saved
         epoch = values["epoch"]
         for name, rows in state.items():
@@ -139,7 +139,7 @@ def fit(
     while epoch < how.epochs:
         students.learn(epoch, within(progress, epoch, how.epochs))
         epoch += 1
-        kept.save(
+        store.save(
             {key: a for name, rows in state.items() for key, a in rows.arrays(name).items()},
             {"epoch": epoch},
         )

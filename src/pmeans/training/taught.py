@@ -245,7 +245,7 @@ class Taught(Trainer):
     ) -> dict[str, list[str]]:
         """Return the phrases of each language that words alone say least of."""
         targets = words.lessons.targets
-        found = {}
+        phrases = {}
         for lang, side in reader.sides.items():
             listed = [entry for entry in entries.get(lang, ()) if " " in entry]
             numbers, goals = np.arange(len(side.texts)), np.array(side.targets)
@@ -253,8 +253,8 @@ class Taught(Trainer):
             def left(some: Ints, start: int = starts[lang], goals: Ints = goals) -> Floats:
                 return words.left_over(start + some, targets[goals[some]])
 
-            found[lang] = useful_phrases(side, lang, listed, LISTED, self.phrases, numbers, left)
-        return found
+            phrases[lang] = useful_phrases(side, lang, listed, LISTED, self.phrases, numbers, left)
+        return phrases
 
     def _space(self, vocabulary: Types, words: ComposedWords) -> WordSpace:
         paths = [file.path for file in self.pairs]

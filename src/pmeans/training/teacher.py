@@ -152,13 +152,13 @@ class OnnxSpeaker:
         ids = np.zeros(mask.shape, dtype=np.int64)
         ids[mask] = np.concatenate(split)
         arrays = dict(zip(_INPUTS, (ids, mask.astype(np.int64), np.zeros_like(ids)), strict=True))
-        found: Array = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
-        if found.ndim == 2:
-            return found  # pooled already
+        output: Array = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
+        if output.ndim == 2:
+            return output  # pooled already
         if self._pooling == "cls":
-            return found[:, 0]
+            return output[:, 0]
         weights = (mask / lengths[:, None]).astype(np.float32)
-        return np.einsum("ijk,ij->ik", found, weights)
+        return np.einsum("ijk,ij->ik", output, weights)
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,8 @@ class Teacher(FromFiles):
         files = model_files(path)
         if files:
             digest = model_digest(files, self.pooling, self.tokens)
-            found = self._spoken(sentences, digest, progress)
-            return found, np.ones(len(sentences), dtype=np.bool_)
+            spoken = self._spoken(sentences, digest, progress)
+            return spoken, np.ones(len(sentences), dtype=np.bool_)
         if path.suffix == ".safetensors":
             table = open_space(path)
         else:
@@ -211,10 +211,10 @@ class Teacher(FromFiles):
         folder = cache.folder("teachers") / f"{self.name}-{digest}"
         keys, first, places = np.unique(_keys(sentences), return_index=True, return_inverse=True)
         parts: list[tuple[Array, Array]] = []
-        for kept_keys, kept in _stored_vectors(folder, digest):
+        for kept_keys, stored in _stored_vectors(folder, digest):
             at = np.searchsorted(keys[:-1], kept_keys)
             here = keys[at] == kept_keys
-            parts.append((at[here], kept[here]))
+            parts.append((at[here], stored[here]))
         known = np.zeros(len(keys), dtype=np.bool_)
         known[np.concatenate([[], *(at for at, _ in parts)]).astype(np.int64)] = True
         # In the order of the text: a rerun asks for the same sentences together.
@@ -236,10 +236,10 @@ class Teacher(FromFiles):
                 {"teacher": digest},
             )
             parts.append((np.searchsorted(keys, new), decoded(codes, scale)))
-        found = np.empty((len(keys), parts[0][1].shape[1]), dtype=np.float16)
+        answers = np.empty((len(keys), parts[0][1].shape[1]), dtype=np.float16)
         for at, vectors in parts:
-            found[at] = vectors
-        return found[places]
+            answers[at] = vectors
+        return answers[places]
 
 
 def _keys(sentences: Sequence[str]) -> Array:

@@ -51,7 +51,7 @@ def _renamed(value: Any, hint: Any, change: Callable[[str, Role], str]) -> Any:
     # The hint itself, or what a value may be besides None.
     beside = [getattr(each, "__metadata__", ()) for each in (hint, *get_args(hint))]
     roles = get_args(Role)
-    role = next((each for found in beside for each in found if each in roles), None)
+    role = next((each for hints in beside for each in hints if each in roles), None)
     return change(value, role) if role and value is not None else value
 
 
@@ -90,8 +90,8 @@ class Checkpoint:
                 f"{str(self.path)!r} is the state of another training. Delete it, or name "
                 "another file."
             )
-        kept = {name: array.copy() for name, array in arrays.items()}
-        return kept, json.loads(metadata["state"])
+        copies = {name: array.copy() for name, array in arrays.items()}
+        return copies, json.loads(metadata["state"])
 
     def save(self, arrays: Mapping[str, Array], state: Mapping[str, Any]) -> None:
         """Keep arrays and values (JSON), in place of the earlier ones."""

@@ -142,11 +142,11 @@ class Collector:
             )
         new_id = np.full(self._n_words, -1, dtype=np.int32)
         new_id[order] = np.arange(len(order), dtype=np.int32)
-        kept = new_id[ids]
-        sentence = np.repeat(np.arange(len(self._lengths)), self._lengths)[kept >= 0]
-        kept = kept[kept >= 0]
+        numbers = new_id[ids]
+        sentence = np.repeat(np.arange(len(self._lengths)), self._lengths)[numbers >= 0]
+        numbers = numbers[numbers >= 0]
         lengths = np.bincount(sentence, minlength=len(self._lengths))
-        return Corpus(words, counts[order], *_shuffled(kept, lengths, seed))
+        return Corpus(words, counts[order], *_shuffled(numbers, lengths, seed))
 
 
 @dataclass(frozen=True)

@@ -67,22 +67,22 @@ def calibrations(
 
     The languages that were trained in are left out.
     """
-    told = encoder.translations
-    if told is None or not len(held.y):
+    carried = encoder.translations
+    if carried is None or not len(held.y):
         return {}
     which = rng.permutation(len(held.y))[:ROWS]
     decisions, y = held.decisions[which], held.y[which]
     words = np.minimum(held.words[which], LONGEST)
     # Translations are raw text, whatever the texts of the task are.
     plain = encoder.replace(recipe=dataclasses.replace(encoder.recipe, tokenizer="words"))
-    found = {}
-    for lang, pairs in told.pairs.items():
+    by_language = {}
+    for lang, pairs in carried.pairs.items():
         # An encoder may have lost a language, or its z-norm, since it was built.
         with contextlib.suppress(LanguageError):
             if lang not in trained and len(pairs) >= FEWEST:
-                sides = _decided(plain, linear, (told.pivot, lang), pairs, words, rng)
-                found[lang] = _no_surer(calibration(_translated(decisions, *sides), y))
-    return found
+                sides = _decided(plain, linear, (carried.pivot, lang), pairs, words, rng)
+                by_language[lang] = _no_surer(calibration(_translated(decisions, *sides), y))
+    return by_language
 
 
 def _decided(
@@ -127,9 +127,10 @@ def _shuffled(n: int, rng: np.random.Generator) -> Iterator[int]:
         yield from rng.permutation(n).tolist()
 
 
-def _no_surer(found: Calibration) -> Calibration:
+def _no_surer(fitted: Calibration) -> Calibration:
     """Leave decisions as they are where they would be stretched."""
-    kept = found.slope >= 1
+    is_flatter = fitted.slope >= 1
     return Calibration(
-        np.where(kept, np.float32(1), found.slope), np.where(kept, np.float32(0), found.offset)
+        np.where(is_flatter, np.float32(1), fitted.slope),
+        np.where(is_flatter, np.float32(0), fitted.offset),
     )

@@ -84,13 +84,13 @@ def label(
     """
     from pmeans.transfer.classifier import TransferClassifier
 
-    given = read_texts(texts)
+    listed = read_texts(texts)
     classifier = TransferClassifier(model).describe(labels, lang=labels_lang)
-    encoder, named = classifier.encoder_, read_languages(lang, len(given))
-    for code, which in encoder.by_language(given, named):
+    encoder, named = classifier.encoder_, read_languages(lang, len(listed))
+    for code, which in encoder.by_language(listed, named):
         if len(which) >= FEW:
-            classifier.adapt([given[i] for i in which[:MATCHED]], lang=code)
-    return classifier.classify(given, lang=named, n_threads=n_threads)
+            classifier.adapt([listed[i] for i in which[:MATCHED]], lang=code)
+    return classifier.classify(listed, lang=named, n_threads=n_threads)
 
 
 def _read(labels: Described) -> dict[Name, list[str]]:

@@ -62,12 +62,12 @@ class Estimator:
         from sklearn.utils.metadata_routing import MetadataRequest
 
         # `clone` looks for it by this name.
-        found = vars(self).get("_metadata_request")
-        if found is None:
-            found = MetadataRequest(owner=type(self).__name__)
+        request = vars(self).get("_metadata_request")
+        if request is None:
+            request = MetadataRequest(owner=type(self).__name__)
             for method in _TAKE_LANG:
-                getattr(found, method).add_request(param="lang", alias=None)
-        return found
+                getattr(request, method).add_request(param="lang", alias=None)
+        return request
 
     def set_fit_request(self, *, lang: Request) -> Self:
         """Ask for ``lang`` in `fit`, as scikit-learn's guide to metadata routing says."""

@@ -51,8 +51,8 @@ def read_labelled(
     skipped = 0
     for block in source.blocks():
         codes = block.langs or [None] * len(block.texts)
-        found = zip(block.texts, block.labels or (), codes, block.lines, strict=True)
-        for text, value, code, line in found:
+        rows = zip(block.texts, block.labels or (), codes, block.lines, strict=True)
+        for text, value, code, line in rows:
             label = _label(value, separator)
             if text is not None and label is None:
                 error = ValueError("no label")
@@ -67,8 +67,8 @@ def read_labelled(
     if not texts:
         lost = f". Could not read {count(skipped, 'row')}" if skipped else ""
         raise InputError(f"{source.name}: no rows to learn from or to compare with{lost}.")
-    told = source.fields.lang_column is not None
-    return LabelledRows(texts, labels, langs if told else lang, skipped)
+    has_column = source.fields.lang_column is not None
+    return LabelledRows(texts, labels, langs if has_column else lang, skipped)
 
 
 def _label(value: Any, separator: str | None) -> Label | None:
@@ -79,33 +79,33 @@ def _label(value: Any, separator: str | None) -> Label | None:
     return None if value is None else str(value).strip() or None
 
 
-def adaptation_file(given: str, encoder: SentenceEncoder) -> tuple[str, str | None]:
+def adaptation_file(entry: str, encoder: SentenceEncoder) -> tuple[str, str | None]:
     """Return the file, and the language if it tells one: see `read_adaptation`."""
-    code, equals, path = given.partition("=")
+    code, equals, path = entry.partition("=")
     if equals:
         with contextlib.suppress(LanguageError):  # the name of the file has an equals sign
             return path, language_code(code, encoder.languages)
-    parts = [part for part in Path(given).name.split(".") if part in encoder.languages]
-    return given, parts[-1] if parts else None
+    parts = [part for part in Path(entry).name.split(".") if part in encoder.languages]
+    return entry, parts[-1] if parts else None
 
 
 def read_adaptation(
-    given: str, encoder: SentenceEncoder, lang: str | None
+    entry: str, encoder: SentenceEncoder, lang: str | None
 ) -> tuple[list[str], str | None]:
     """Read unlabelled text, a sentence per line, and tell its language.
 
     Args:
-        given: ``CODE=FILE``, or a file; then a code among the parts of its name tells, as in
+        entry: ``CODE=FILE``, or a file; then a code among the parts of its name tells, as in
             ``unlabelled.de.txt``.
         encoder: Whose languages they are.
         lang: The language if neither tells.
     """
-    path, code = adaptation_file(given, encoder)
+    path, code = adaptation_file(entry, encoder)
     if code is None and lang not in (None, AUTO):
         code = language_code(str(lang), encoder.languages)
     if code is None and len(encoder.languages) > 1:
         raise InputError(
-            f"which language has {given!r}? Say it in front, as in {encoder.languages[0]}={given}."
+            f"which language has {entry!r}? Say it in front, as in {encoder.languages[0]}={entry}."
         )
     texts = [line for line in read_lines(path, lang=code) if line]
     if not texts:
@@ -113,18 +113,18 @@ def read_adaptation(
     return texts, code
 
 
-def read_described(given: str) -> Described:
+def read_described(labels_or_file: str) -> Described:
     """Read names with commas between them, or a file with columns ``label`` and ``text``."""
-    if not Path(given).is_file():
-        names = [name.strip() for name in given.split(",")]
+    if not Path(labels_or_file).is_file():
+        names = [name.strip() for name in labels_or_file.split(",")]
         if len(names) < 2 or not all(names):
             raise InputError(
-                f"labels are names with commas between them, or a file, and {shown(given)} is "
-                "neither."
+                f"labels are names with commas between them, or a file, and "
+                f"{shown(labels_or_file)} is neither."
             )
         return names
     described: dict[str, list[str]] = {}
-    for block in open_source(given, Fields(label="label", whole=True)).blocks():
+    for block in open_source(labels_or_file, Fields(label="label", whole=True)).blocks():
         for name, text in zip(block.labels or (), block.texts, strict=True):
             described.setdefault(str(name), []).append(text or "")
     return described

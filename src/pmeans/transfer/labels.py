@@ -45,22 +45,22 @@ class Targets:
         return self.y.ndim == 2
 
 
-def read_targets(given: Sequence[Name | tuple[str, ...]]) -> Targets:
+def read_targets(labels: Sequence[Name | tuple[str, ...]]) -> Targets:
     """Turn checked labels into numbers, or say why they cannot be learned."""
-    multi_label = isinstance(given[0], tuple)
-    rows = [label if isinstance(label, tuple) else (label,) for label in given]
+    multi_label = isinstance(labels[0], tuple)
+    rows = [label if isinstance(label, tuple) else (label,) for label in labels]
     classes = tuple(sorted({label for row in rows for label in row}))
     if len(classes) < 2 and not (multi_label and classes and not all(rows)):
-        found = f"only one class, {shown(classes[0])}" if classes else "no label at all"
+        there = f"only one class, {shown(classes[0])}" if classes else "no label at all"
         raise InputError(
-            f"{len(given):,} training rows have {found}: a classifier needs at least two. Is this "
+            f"{len(labels):,} training rows have {there}: a classifier needs at least two. Is this "
             "the right column?"
         )
     _warn_alike([name for name in classes if isinstance(name, str)])
     number = {name: i for i, name in enumerate(classes)}
     if not multi_label:
         return Targets(classes, np.array([number[row[0]] for row in rows], dtype=np.int64))
-    y = np.zeros((len(given), len(classes)), dtype=bool)
+    y = np.zeros((len(labels), len(classes)), dtype=bool)
     for i, row in enumerate(rows):
         y[i, [number[label] for label in row]] = True
     return Targets(classes, y)
@@ -147,23 +147,23 @@ def read_labels(labels: Iterable[Label] | None, n_rows: int) -> list[Name] | lis
             f"expected a label for each text, got a table: {type(labels).__name__}. Give one "
             "column of it; or, if texts have several labels, a list of names for each text."
         )
-    given: list[Any] = [x.item() if isinstance(x, np.generic) else x for x in labels]
-    if len(given) != n_rows:
+    listed: list[Any] = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    if len(listed) != n_rows:
         raise InputError(
-            f"{count(n_rows, 'text')}, but {count(len(given), 'label')}: give one for each text."
+            f"{count(n_rows, 'text')}, but {count(len(listed), 'label')}: give one for each text."
         )
-    if not given:
+    if not listed:
         raise InputError("no rows: give at least one text for each class.")
-    kind = _kind(given[0], 0)
-    for i, label in enumerate(given):
+    kind = _kind(listed[0], 0)
+    for i, label in enumerate(listed):
         if _kind(label, i) is not kind:
             raise InputError(
-                f"row {i} has the label {shown(label)}, row 0 has {shown(given[0])}: give every "
+                f"row {i} has the label {shown(label)}, row 0 has {shown(listed[0])}: give every "
                 "row one str, or int, or bool, or every row a list of str."
             )
     if kind is tuple:
-        return [tuple(sorted(set(label))) for label in given]
-    return list(map(kind, given))
+        return [tuple(sorted(set(label))) for label in listed]
+    return list(map(kind, listed))
 
 
 def _kind(label: object, row: int) -> type:
@@ -186,18 +186,18 @@ def read_texts(texts: Iterable[object]) -> list[str]:
     check_sentences(texts)
     if getattr(texts, "ndim", 1) != 1:
         raise InputError("expected a text for each row, got a table: pass its column of texts.")
-    given: list[Any] = texts.tolist() if isinstance(texts, np.ndarray) else list(texts)
-    if set(map(type, given)) <= {str}:
-        return given
-    found = []
-    for i, text in enumerate(given):
+    listed: list[Any] = texts.tolist() if isinstance(texts, np.ndarray) else list(texts)
+    if set(map(type, listed)) <= {str}:
+        return listed
+    checked = []
+    for i, text in enumerate(listed):
         if isinstance(text, str):
-            found.append(str(text))
+            checked.append(str(text))
         elif text is None or type(text).__name__ == "NAType" or _is_nan(text):  # pandas has both
-            found.append("")
+            checked.append("")
         else:
             raise InputError(f"text {i} is {type(text).__name__}, not a str: {shown(text, 40)}.")
-    return found
+    return checked
 
 
 def _is_nan(value: object) -> bool:

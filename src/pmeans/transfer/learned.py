@@ -114,9 +114,9 @@ class Fitted(MappedFields):
         """Return the classifier for rows of a language as its encoder gives them."""
         linear = Linear(self.weights, self.bias)
         if lang in self.adapted:
-            found = self.adapted[lang]
-            factor = self.spread * found.factor
-            shift = self.centre - found.mean * factor
+            own = self.adapted[lang]
+            factor = self.spread * own.factor
+            shift = self.centre - own.mean * factor
             linear = Linear(self.weights * factor, self.bias + self.weights @ shift)
         return self.calibrated[lang].apply(linear) if lang in self.calibrated else linear
 

@@ -101,11 +101,11 @@ def _spread(x: Floats) -> float:
 
 
 def _logistic(x: Floats, y: Array, penalty: float, balanced: bool, start: Linear | None) -> Linear:
-    found = _scikit(x, y, penalty, balanced, start)
-    if len(found.coef_) > 1:
-        return Linear(found.coef_.astype(np.float32), found.intercept_.astype(np.float32))
+    solution = _scikit(x, y, penalty, balanced, start)
+    if len(solution.coef_) > 1:
+        return Linear(solution.coef_.astype(np.float32), solution.intercept_.astype(np.float32))
     # Two classes are one row of weights; halves of either sign give the same softmax.
-    weights, bias = found.coef_ / 2, found.intercept_ / 2
+    weights, bias = solution.coef_ / 2, solution.intercept_ / 2
     return Linear(
         np.concatenate([-weights, weights]).astype(np.float32),
         np.concatenate([-bias, bias]).astype(np.float32),
@@ -144,8 +144,8 @@ def _one_against_rest(
                 # As two classes are kept: halves, of which the second is looked at.
                 half = np.float32(0.5)
                 begin = Linear(start.weights[[k, k]] * half, start.bias[[k, k]] * half)
-            found = _scikit(x, has, penalty, balanced, begin)
-            weights[k], bias[k] = found.coef_[0], found.intercept_[0]
+            solution = _scikit(x, has, penalty, balanced, begin)
+            weights[k], bias[k] = solution.coef_[0], solution.intercept_[0]
         else:
             bias[k] = log_odds((has.sum() + 1) / (len(has) + 2))
     return Linear(weights, bias)

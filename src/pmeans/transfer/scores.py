@@ -110,8 +110,8 @@ def _looks_like(encoder: PowerMeanEncoder, lang: str, words: Words) -> str:
         encoder.identifier.languages
     ):
         return ""
-    found = Counter(each.lang for each in encoder.detect(words.unclear))
-    ((other, n),) = found.most_common(1) or [(lang, 0)]
+    languages = Counter(each.lang for each in encoder.detect(words.unclear))
+    ((other, n),) = languages.most_common(1) or [(lang, 0)]
     if other == lang or 2 * n < len(words.unclear):
         return ""
     return f" The text looks like {other or 'none of those that the model has'}."

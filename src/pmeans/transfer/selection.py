@@ -82,12 +82,12 @@ class Examples:
     def prior(self) -> Floats:
         """Return the logarithm of each class's share, or the log odds of each label's."""
         if self.y.ndim == 2:
-            found = log_odds((self.y.sum(axis=0) + 1) / (len(self.y) + 2))
+            odds = log_odds((self.y.sum(axis=0) + 1) / (len(self.y) + 2))
         elif self.balanced:
-            found = np.full(self.n_classes, -np.log(self.n_classes))
+            odds = np.full(self.n_classes, -np.log(self.n_classes))
         else:
-            found = np.log(np.bincount(self.y, minlength=self.n_classes) / len(self.y))
-        return np.asarray(found, dtype=np.float32)
+            odds = np.log(np.bincount(self.y, minlength=self.n_classes) / len(self.y))
+        return np.asarray(odds, dtype=np.float32)
 
     def score(self, decisions: Floats, rows: Ints) -> float:
         """Score decisions on some of the rows, between 0 and 1."""
@@ -245,8 +245,11 @@ def learn(
     if decisions is None:
         decisions = np.empty((0, rows.n_classes), dtype=np.float32)
     else:
-        found = calibration(decisions, rows.y[held])
-        fitted, decisions = found.apply(fitted), decisions * found.slope + found.offset
+        calibrated = calibration(decisions, rows.y[held])
+        fitted, decisions = (
+            calibrated.apply(fitted),
+            decisions * calibrated.slope + calibrated.offset,
+        )
     weights = np.zeros((rows.n_classes, rows.x.shape[1]), dtype=np.float32)
     columns = best.candidate.columns
     weights[:, columns] = fitted.weights * best.candidate.factor[columns]
@@ -282,8 +285,8 @@ def _penalty(part: Examples, fold: Ints, candidate: Candidate) -> Trial:
     for penalty in PENALTIES:
         starts = zip(divided, fitted, strict=True)
         fitted = [seen.fit("logistic", penalty, start) for (seen, _), start in starts]
-        found = [f.decide(held) for f, (_, held) in zip(fitted, divided, strict=True) if f]
-        trial = _trial(part, fold, candidate, penalty, found)
+        decided = [f.decide(held) for f, (_, held) in zip(fitted, divided, strict=True) if f]
+        trial = _trial(part, fold, candidate, penalty, decided)
         falls = 0 if best is None or _score(trial) > _score(best) else falls + 1
         best = _better(best, trial)
         if falls == 2:
@@ -293,12 +296,12 @@ def _penalty(part: Examples, fold: Ints, candidate: Candidate) -> Trial:
 
 
 def _trial(
-    part: Examples, fold: Ints, candidate: Candidate, penalty: float, found: Sequence[Floats]
+    part: Examples, fold: Ints, candidate: Candidate, penalty: float, scores: Sequence[Floats]
 ) -> Trial:
     """Put the decisions of the folds into the order of the rows, and score them."""
     held = np.concatenate([rows for _, rows in splits(fold)])
     order = np.argsort(held)
-    decisions = np.concatenate(found)[order]
+    decisions = np.concatenate(scores)[order]
     n_texts = len(np.unique(part.groups[held]))
     return Trial(candidate, penalty, part.score(decisions, held[order]), decisions, n_texts)
 

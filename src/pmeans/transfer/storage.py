@@ -75,8 +75,8 @@ def save(
         if referred is None:
             # The translations have said what they can say.
             models.save(encoder.replace(translations=None), temporary / _ENCODER)
-        kept = ("weights", "bias", "prior", "centre", "spread")
-        tensors = {name: getattr(fitted, name) for name in kept}
+        stored = ("weights", "bias", "prior", "centre", "spread")
+        tensors = {name: getattr(fitted, name) for name in stored}
         for lang, found in fitted.calibrated.items():
             tensors |= {f"{_SLOPE}{lang}": found.slope, f"{_OFFSET}{lang}": found.offset}
         write_tensors(temporary / _ARRAYS, tensors, {"format": "pmeans-classifier"})
@@ -100,8 +100,8 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
             "'pmeans fit' makes one."
         )
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        names = config.build(_Names, found, str(path))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        names = config.build(_Names, content, str(path))
     except (ConfigError, ValueError, RecursionError) as error:
         raise FormatError(f"{path}: damaged: {error}") from error
     if names.version not in (_VERSION, _REFERRING):
@@ -141,11 +141,11 @@ def load(folder: str | Path) -> tuple[PowerMeanEncoder, Fitted, Options]:
 
 def _referred(model: ModelIdentity, folder: Path) -> PowerMeanEncoder:
     """Open a model, if it is still the one that the classifier of a folder was fitted on."""
-    found = models.power_means(models.load(model.name), "a classifier")
-    if found.fingerprint() != model.fingerprint:
+    opened = models.power_means(models.load(model.name), "a classifier")
+    if opened.fingerprint() != model.fingerprint:
         raise StorageError(
             f"{str(folder)!r} was fitted on the model {shown(model.name, 300)} with fingerprint "
-            f"{shown(model.fingerprint)}, and the one that is there has {found.fingerprint()}: "
+            f"{shown(model.fingerprint)}, and the one that is there has {opened.fingerprint()}: "
             "install that version, or fit the classifier again."
         )
-    return found
+    return opened

@@ -233,10 +233,10 @@ class Tally:
         if len(self._examples) < _N_EXAMPLES:
             self._examples.append(example)
 
-    def report(self, kept: int) -> ReadReport:
+    def report(self, n_entries: int) -> ReadReport:
         """Return what was counted."""
         return ReadReport(
-            str(self.path), self.seen, kept, **self.counts, examples=tuple(self._examples)
+            str(self.path), self.seen, n_entries, **self.counts, examples=tuple(self._examples)
         )
 
 

@@ -215,7 +215,7 @@ def ngram_buckets(words: list[bytes], n_buckets: int, minn: int, maxn: int) -> t
     # FNV-1a over *signed* bytes, as fastText has it: bytes above 127 extend their sign.
     signed = framed.view(np.int8).astype(np.int32).view(np.uint32)
     hashes = np.full(len(starts), 2166136261, dtype=np.uint32)
-    found: list[tuple[Ints, Ints, Ints]] = []
+    parts: list[tuple[Ints, Ints, Ints]] = []
     at = starts
     while len(at):  # every n-gram that is still growing takes one more byte
         hashes = (hashes ^ signed[at]) * np.uint32(16777619)
@@ -224,13 +224,13 @@ def ngram_buckets(words: list[bytes], n_buckets: int, minn: int, maxn: int) -> t
             (starts == ends[owner] - lengths[owner]) | (at + 1 == ends[owner])
         )
         whole = is_start[at + 1] & (size >= minn) & ~single_end
-        found.append((starts[whole], owner[whole], hashes[whole].astype(np.int64) % n_buckets))
+        parts.append((starts[whole], owner[whole], hashes[whole].astype(np.int64) % n_buckets))
         at = at + 1
         growing = (at < ends[owner]) & (
             n_before[np.minimum(at, len(framed))] - n_before[starts] < maxn
         )
         starts, owner, hashes, at = starts[growing], owner[growing], hashes[growing], at[growing]
-    all_starts, owners, buckets = (np.concatenate(column) for column in zip(*found, strict=True))
+    all_starts, owners, buckets = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(all_starts, kind="stable")  # within a start, shorter n-grams came first
     borders = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=len(words)))])
     return buckets[order], borders

@@ -68,15 +68,15 @@ def read_mapped(tally: Tally, name: str, lang: str, limit: int) -> WordSpace:
     groups: dict[bytes, list[int]] = {}
     stems: dict[bytes, list[bytes]] = {}
     for i, word in enumerate(entries.listed()):
-        found = SUFFIX.fullmatch(word)
-        if not found:
+        match = SUFFIX.fullmatch(word)
+        if not match:
             what = f"the word {spelled(word)} has no language such as '_en' at its end"
             tally.enter("malformed", int(entries.places[i]), what)
-        elif len(groups.setdefault(found[2], [])) == limit:
+        elif len(groups.setdefault(match[2], [])) == limit:
             tally.seen -= 1  # read, but beyond the limit
         else:
-            groups[found[2]].append(i)
-            stems.setdefault(found[2], []).append(found[1])
+            groups[match[2]].append(i)
+            stems.setdefault(match[2], []).append(match[1])
     order = [i for rows in groups.values() for i in rows]
     tables: dict[str, WordTable] = {}
     for code, words in stems.items():
@@ -125,7 +125,7 @@ def read_lines(tally: Tally, limit: int) -> Entries:
             if layout is None:
                 first = bytes(block).split(b"\n", _SAMPLE)[:_SAMPLE]
                 layout = _checked(layout_of(first), first[0], tally)
-                found = Growing(layout.dim)
+                rows = Growing(layout.dim)
                 if layout.announced is not None:
                     block = block[len(first[0]) + 1 :]
                     at = 2
@@ -135,17 +135,17 @@ def read_lines(tally: Tally, limit: int) -> Entries:
                 cut_off = True
                 continue
             part, n_lines = _parse(block, at, layout.dim, limit, tally)
-            found.add(part)
+            rows.add(part)
             at += n_lines
             limit -= len(part)
             if limit == 0:
-                return found.entries()
+                return rows.entries()
         if layout is None:
             damage = f": {stream.damage}" if stream.damage else ", it is empty"
             raise FormatError(f"{tally.path}: no word vectors in it{damage}.")
         cut_off = cut_off or stream.damage is not None
     _check_end(layout, at, cut_off, tally)
-    return found.entries()
+    return rows.entries()
 
 
 def _blocks(stream: Stream, tally: Tally) -> Iterator[memoryview]:

@@ -30,7 +30,7 @@ def read_word2vec_binary(tally: Tally, name: str, lang: str, limit: int) -> Word
     """Read a binary file of word2vec."""
     with open_stream(tally.path) as stream:
         announced, dim = _header(stream, tally.path)
-        found = Growing(dim)
+        rows = Growing(dim)
         n = min(announced, limit)
         while tally.seen < n:
             words, vectors = _read_block(stream, n - tally.seen, dim)
@@ -39,21 +39,21 @@ def read_word2vec_binary(tally: Tally, name: str, lang: str, limit: int) -> Word
             part = Entries.of(words, vectors)
             part = Entries(part.words, part.offsets, vectors, part.places + tally.seen)
             tally.seen += len(words)
-            found.add(usable(part, tally))
+            rows.add(usable(part, tally))
         if tally.seen < n:
             _report_missing(stream, n, tally)
         elif n == announced and stream.read(2).strip(b"\r\n"):
             tally.seen += 1
             tally.enter("malformed", n + 1, f"more data after the {n:,} words announced")
-    return make_space(found.entries(), tally, name, lang)
+    return make_space(rows.entries(), tally, name, lang)
 
 
 def _header(stream: Stream, path: Path) -> tuple[int, int]:
     line = stream.read_until(b"\n", 64)
-    found = HEADER.fullmatch(line or b"")
-    if not found:
+    match = HEADER.fullmatch(line or b"")
+    if not match:
         raise FormatError(f"{path}: not a word2vec file; it does not start with 'n_words dim'.")
-    n, dim = int(found[1]), int(found[2])
+    n, dim = int(match[1]), int(match[2])
     if not 1 <= dim <= LARGEST_DIM:
         raise FormatError(f"{path}: the header announces {dim:,} dimensions; it must be damaged.")
     return n, dim
