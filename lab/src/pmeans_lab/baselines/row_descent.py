@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from pmeans.choices import Precision
+from pmeans.config import check
 from pmeans.errors import InputError
 from pmeans.files import optional
 from pmeans.models.baselines import Baseline
@@ -33,7 +34,7 @@ from pmeans.training.bivcd import LanguageText
 from pmeans.training.corpus import PairFile
 from pmeans.training.trainer import Checkpoint, FromFiles, within
 from pmeans.types import Array, Floats, Ints, Progress
-from pmeans_lab.baselines.sentence_ids import Sentences
+from pmeans_lab.baselines.sentence_ids import Sentences, running
 
 Tensor = Any
 """torch's; it is not imported before it is used."""
@@ -161,8 +162,8 @@ class Descent(abc.ABC):
                 if i % _REPORTED == 0 or i + 1 == len(drawn):
                     share = (epoch + (i + 1) / len(drawn)) / epochs
                     seconds = time.monotonic() - began
-                    told = f"epoch {epoch + 1}, loss {float(loss):.4f}, {seconds:.0f} s"
-                    progress(share, told)
+                    message = f"epoch {epoch + 1}, loss {float(loss):.4f}, {seconds:.0f} s"
+                    progress(share, message)
             epoch += 1
             checkpoint.save(self._state(), {"epoch": epoch})
         return {name: self._back(each) for name, each in self.tables.items()}
@@ -172,10 +173,10 @@ class Descent(abc.ABC):
         return arrays | {f"squares.{name}": self._back(s) for name, s in self.squares.items()}
 
     def _back(self, tensor: Tensor) -> Floats:
-        found: Floats = tensor.cpu().numpy()
-        if not np.isfinite(found).all():
+        rows: Floats = tensor.cpu().numpy()
+        if not np.isfinite(rows).all():
             raise InputError("the vectors left the range of float32. Train with a smaller rate.")
-        return found
+        return rows
 
 
 class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
@@ -197,6 +198,9 @@ class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
     precision: Precision
     minutes: float | None
     seed: int
+
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     @abc.abstractmethod
@@ -252,6 +256,23 @@ class SentenceTrainer(FromFiles, abc.ABC, Generic[Made]):
         return ", ".join(Path(file.path).name for file in self.files)
 
 
+class TextTrainer(SentenceTrainer[Made]):
+    """One that learns from running text of one language."""
+
+    texts: tuple[LanguageText, ...]
+    words: int
+    min_count: int
+
+    @property
+    def files(self) -> tuple[LanguageText, ...]:
+        """The files of text."""
+        return self.texts
+
+    def samples(self, progress: Progress) -> Sentences:
+        """Read the text."""
+        return running(self.texts, self.words, self.min_count, progress)
+
+
 def sums(torch: Any, rows: Tensor, owner: Tensor, n: int) -> Tensor:
     """Return the sums of rows, (n_tokens, dim), by their owner, (n, dim)."""
     return torch.zeros(n, rows.shape[1], dtype=rows.dtype, device=rows.device).index_add(
@@ -267,5 +288,5 @@ def cut(order: Ints, size: int) -> list[Ints]:
 def coded(vectors: Floats, precision: Precision, prefix: str = "") -> dict[str, Array]:
     """Return vectors as they are stored: ``vectors`` and, of int8, ``scale``."""
     matrix, scale = quantised(vectors, None, precision, lambda row: f"row {row}.")
-    found: dict[str, Array] = {f"{prefix}vectors": matrix}
-    return found if scale is None else found | {f"{prefix}scale": scale}
+    arrays: dict[str, Array] = {f"{prefix}vectors": matrix}
+    return arrays if scale is None else arrays | {f"{prefix}scale": scale}

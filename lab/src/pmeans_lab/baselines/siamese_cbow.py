@@ -19,18 +19,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pmeans.choices import Precision
-from pmeans.config import Count, Range, Rate, Seed, check
+from pmeans.config import Count, Range, Rate, Seed
 from pmeans.errors import InputError
 from pmeans.spaces.space import WordSpace
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.trainer import Trainer
-from pmeans.types import Array, Ints, Progress
-from pmeans_lab.baselines.row_descent import Descent, SentenceTrainer, Tensor, cut, sums
-from pmeans_lab.baselines.sentence_ids import Sentences, running
+from pmeans.types import Array, Ints
+from pmeans_lab.baselines.row_descent import Descent, Tensor, TextTrainer, cut, sums
+from pmeans_lab.baselines.sentence_ids import Sentences
 
 
 @dataclass(frozen=True)
-class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
+class SiameseCbow(TextTrainer[WordSpace], Trainer):
     """Train a space of one language on running text; dim and negatives are the paper's.
 
     Attributes:
@@ -68,18 +68,6 @@ class SiameseCbow(SentenceTrainer[WordSpace], Trainer):
     fitted_by: ClassVar[tuple[str, ...]] = (
         "dim", "negatives", "epochs", "batch", "rate", "precision", "seed",
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    @property
-    def files(self) -> tuple[LanguageText, ...]:
-        """The files of text."""
-        return self.texts
-
-    def samples(self, progress: Progress) -> Sentences:
-        """Read the text."""
-        return running(self.texts, self.words, self.min_count, progress)
 
     def descent(self, sentences: Sentences) -> Descent:
         """Return vectors about 1 long, and the steps over sentences that have neighbours."""

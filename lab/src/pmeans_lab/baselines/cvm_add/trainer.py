@@ -25,7 +25,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pmeans.choices import Precision
-from pmeans.config import Count, Range, Rate, Seed, check
+from pmeans.config import Count, Range, Rate, Seed
 from pmeans.errors import InputError
 from pmeans.models.baselines import plain_mean
 from pmeans.spaces.library import find_space
@@ -81,9 +81,6 @@ class CvmAdd(SentenceTrainer[WordSpace], Trainer):
     fitted_by: ClassVar[tuple[str, ...]] = (
         "dim", "noise", "margin", "penalty", "epochs", "batch", "rate", "precision", "seed",
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def files(self) -> tuple[PairFile, ...]:

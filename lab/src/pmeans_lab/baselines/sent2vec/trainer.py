@@ -21,20 +21,20 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from pmeans.choices import Precision
-from pmeans.config import Count, Range, Rate, Seed, check
+from pmeans.config import Count, Range, Rate, Seed
 from pmeans.errors import InputError
 from pmeans.models.baselines import plain_mean
 from pmeans.training.bivcd import LanguageText
 from pmeans.training.trainer import BaselineTrainer, FilePath
 from pmeans.types import Array, Floats, Ids, Ints, Progress, Tokenizer
-from pmeans_lab.baselines.row_descent import Descent, SentenceTrainer, Tensor, coded, cut, sums
+from pmeans_lab.baselines.row_descent import Descent, Tensor, TextTrainer, coded, cut, sums
 from pmeans_lab.baselines.sent2vec.encoder import Sent2Vec, kept
 from pmeans_lab.baselines.sent2vec.reader import read_sent2vec_binary
-from pmeans_lab.baselines.sentence_ids import Sentences, running
+from pmeans_lab.baselines.sentence_ids import Sentences
 
 
 @dataclass(frozen=True)
-class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
+class TrainSent2Vec(TextTrainer[Sent2Vec], BaselineTrainer):
     """Train words and bigrams of one language on running text.
 
     Attributes:
@@ -79,18 +79,6 @@ class TrainSent2Vec(SentenceTrainer[Sent2Vec], BaselineTrainer):
         "dim", "bigrams", "min_count", "negatives", "dropout", "subsample", "epochs", "batch",
         "rate", "precision", "seed",
     )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check(self)
-
-    @property
-    def files(self) -> tuple[LanguageText, ...]:
-        """The files of text."""
-        return self.texts
-
-    def samples(self, progress: Progress) -> Sentences:
-        """Read the text."""
-        return running(self.texts, self.words, self.min_count, progress)
 
     def descent(self, sentences: Sentences) -> Descent:
         """Return vectors of words and bigrams about 1 long, and the steps over sentences."""
